@@ -20,8 +20,8 @@ std::string target_text(const DeviceInfo& d) {
   const auto within = [](int64_t value, int64_t most) { return std::clamp<int64_t>(value, 1, most); };
   const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536),
                                         std::max(d.local_bytes, d.max_local_bytes), within(d.max_threads, 1024));
-  return gpu_kind(d.api).architectures ? fmt::format("{} -arch={} {}", d.api, d.arch, shape)
-                                       : fmt::format("{} {} -warp={}", d.api, shape, within(d.warp, 128));
+  return gpu_kind(d.api).architectures.empty() ? fmt::format("{} {} -warp={}", d.api, shape, within(d.warp, 128))
+                                               : fmt::format("{} -arch={} {}", d.api, d.arch, shape);
 }
 
 Device::~Device() = default;

@@ -8,16 +8,23 @@
 
 namespace hone {
 
-struct GpuEntry;
-
-/// The languages of GPUs' texts; codegen/gpu/dialect.cc has the words of each.
-enum class GpuDialect : uint8_t { kCuda, kOpencl };
+/// One architecture, and the limits of its multiprocessors.
+struct GpuEntry {
+  std::string_view arch;
+  int sms;               ///< of the usual card; devices differ
+  int registers_per_sm;  ///< of 32 bits
+  int registers_per_block;
+  int warps_per_sm;   ///< at once
+  int blocks_per_sm;  ///< at once
+  int shared_kib_per_sm;
+  int reserved_shared_kib;   ///< of it, for each block
+  int shared_per_block_kib;  ///< at most, asked for at the launch
+};
 
 struct GpuKind {
   std::string_view name = {};  ///< the first word of its targets, and what its devices are called: `cuda`
-  GpuDialect dialect = GpuDialect::kCuda;
-  /// The architectures that its targets name (-arch); null: they name none, and -warp says how wide its warps are.
-  std::span<const GpuEntry> (*architectures)() = nullptr;
+  /// The architectures that its targets name (-arch); empty: they name none, and -warp says how wide its warps are.
+  std::span<const GpuEntry> architectures = {};
   // Defaults for a device whose target does not say.
   int64_t shared_bytes = 48 << 10;
   int max_threads = 1024, warp = 32;
@@ -47,6 +54,11 @@ const GpuKind* find_gpu_kind(std::string_view name);
 const GpuKind& gpu_kind(std::string_view name);
 /// The kind whose memory is of this DLPack type; InternalError when there is none.
 const GpuKind& gpu_kind_of(int32_t device_type);
+
+/// The entry of `arch` of that kind of GPUs; null when there is no such entry, or no such kind.
+const GpuEntry* find_gpu(std::string_view kind, std::string_view arch);
+/// `sm_53, sm_60, ...`
+std::string known_gpus(std::string_view kind);
 
 /// The words of all kinds, for people: `cuda, opencl` with ", " before the last one, `cuda or opencl` with " or ".
 std::string of_gpu_kinds(std::string_view GpuKind::*words, std::string_view before_last);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/target/gpu_kinds.h"
-#include "compiler/target/gpu_table.h"
 
 namespace hone {
 namespace {

@@ -11,7 +11,6 @@
 #include "base/key.h"
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/gpu_kinds.h"
-#include "compiler/target/gpu_table.h"
 
 namespace hone {
 namespace {
@@ -83,7 +82,7 @@ Target gpu_defaults(const GpuKind& kind, std::string_view arch) {
   t.shared_bytes = kind.shared_bytes;
   t.max_threads = kind.max_threads;
   t.warp = kind.warp;
-  if (arch.empty() || !kind.architectures) return t;
+  if (arch.empty() || kind.architectures.empty()) return t;
   const GpuEntry* entry = find_gpu(kind.name, arch);
   HONE_USER_CHECK(entry) << "target: -arch=" << arch << " is unknown; allowed: " << known_gpus(kind.name);
   t.arch = arch;
@@ -95,8 +94,8 @@ Target gpu_defaults(const GpuKind& kind, std::string_view arch) {
 }
 
 Target parse_gpu(const GpuKind& kind, const TargetKey& key) {
-  const Flags flags = kind.architectures ? flags_of(key, {"-arch", "-sms", "-shared", "-max-threads"})
-                                         : flags_of(key, {"-sms", "-shared", "-max-threads", "-warp"});
+  const Flags flags = kind.architectures.empty() ? flags_of(key, {"-sms", "-shared", "-max-threads", "-warp"})
+                                                 : flags_of(key, {"-arch", "-sms", "-shared", "-max-threads"});
   std::string_view arch;
   for (const auto& [flag, value] : flags)
     if (flag == "-arch") arch = value;
@@ -107,7 +106,7 @@ Target parse_gpu(const GpuKind& kind, const TargetKey& key) {
     if (flag == "-max-threads") t.max_threads = static_cast<int>(number(flag, value, 1, 1024));
     if (flag == "-warp") t.warp = static_cast<int>(number(flag, value, 1, 128));
   }
-  HONE_USER_CHECK(!kind.architectures || !arch.empty() || flags.empty())
+  HONE_USER_CHECK(kind.architectures.empty() || !arch.empty() || flags.empty())
       << "target: " << flags[0].first << " of a " << kind.name
       << " target needs -arch; allowed: " << known_gpus(kind.name);
   return t;

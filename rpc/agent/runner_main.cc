@@ -76,7 +76,7 @@ Status serve(const ChildArguments& arguments) {
   options.memory_limit = arguments.memory;
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
   RunnerHello hello{enter_sandbox(), {}};
-  const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
+  const SandboxProfile& candidate = *sandbox_profile("llvm", SandboxRole::kCandidate);
   Confinement confinement{FileRules(candidate, arguments.folder), SyscallFilter::for_profile(candidate),
                           SyscallFilter::no_more_loading()};
   const bool sandboxed = !device.is_gpu() || gpus_are_sandboxed();
@@ -85,10 +85,12 @@ Status serve(const ChildArguments& arguments) {
   const std::vector<std::string> libraries = device.is_gpu() ? library_folders() : std::vector<std::string>();
   if (device.is_gpu()) {
     HONE_ASSIGN_OR_RETURN(folder, driver_folder(arguments.folder));
-    if (sandboxed) of_device.emplace(*sandbox_profile(device.kind, SandboxRole::kCandidate), folder, libraries);
+    if (sandboxed)
+      of_device.emplace(*sandbox_profile(target_kind_of(device.kind), SandboxRole::kCandidate), folder, libraries);
   }
   if (sandboxed) {
-    confine(*sandbox_profile(device.kind, SandboxRole::kRunner), arguments.folder, &hello.missing, libraries);
+    confine(*sandbox_profile(target_kind_of(device.kind), SandboxRole::kRunner), arguments.folder, &hello.missing,
+            libraries);
     confinement.filters = std::find(hello.missing.begin(), hello.missing.end(), "seccomp") == hello.missing.end();
   } else {
     add_missing({"landlock", "seccomp"}, &hello.missing);

@@ -35,7 +35,7 @@ Fit fit_of(const Workload& w, const Target& target, const Space& space, const Co
   Fit fit;
   const Module m = lower_config(w, target, space, config);
   fit.estimate = nest::gpu_summary(m, nest::nests_of(m), target).registers;
-  const GpuSource source = emit_gpu(m, GpuDialect::kCuda);
+  const GpuSource source = emit_gpu(m, "cuda");
   const auto image = nvrtc.compile(source.text, target.arch);
   if (!image.ok()) {
     fit.refused = std::string(image.status().message().substr(0, 200));

@@ -22,7 +22,7 @@ inline void ok_or_throw(const Status& status) {
 
 /// Logical elements of the outputs of `m`, one output behind the other, on `device`. Throws the device's error.
 inline std::vector<char> run_on(Device& device, const Module& m, const std::vector<std::vector<char>>& inputs) {
-  const GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
+  const GpuSource source = emit_gpu(m, "opencl");
   SCOPED_TRACE(source.text);
   const auto program = ok_or_throw(device.compile(source.text));
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;

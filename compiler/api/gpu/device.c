@@ -38,7 +38,9 @@ static void lock_list(void) {
 }
 static void unlock_list(void) { pthread_mutex_unlock(&s_mutex); }
 
-static const HoneApi* const s_apis[] = {&hone_internal_cuda_api, &hone_internal_opencl_api};
+#define API(name) &hone_internal_##name##_api,
+static const HoneApi* const s_apis[] = {HONE_APIS(API)};
+#undef API
 enum { kApis = sizeof s_apis / sizeof *s_apis };
 
 int32_t hone_internal_gpu_fail(int32_t code, const char* format, ...) {
@@ -114,7 +116,9 @@ int32_t hone_gpu_open(const char* name, HoneGpuDevice** gpu) {
   if (gpu) *gpu = NULL;
   if (!gpu || !name) return fail(HONE_BAD_ARGUMENTS, "hone_gpu_open: a name and a place for the device are needed");
   int32_t code = HONE_BAD_ARGUMENTS;
-  hone_internal_say(&words, code, "'%s' is no device: there are auto, cuda, cuda:N, opencl and opencl:N", name);
+#define NAMES(name) ", " #name ", " #name ":N"
+  hone_internal_say(&words, code, "'%s' is no device: there are auto" HONE_APIS(NAMES), name);
+#undef NAMES
   if (strcmp(name, "auto") == 0) {
     code = open_first(gpu, &words);
   } else {
@@ -139,7 +143,10 @@ int32_t hone_gpu_open_in(const char* api, void* context, void* device, HoneGpuDe
     const int32_t code = s_apis[a]->open_in(context, device, &opened, &words);
     return code == HONE_OK ? make_device(&opened, gpu) : fail(code, "%s", words.text);
   }
-  return fail(HONE_BAD_ARGUMENTS, "'%s' is no API: there are cuda and opencl", api);
+#define NAME(name) ", " #name
+  static const char names[] = HONE_APIS(NAME);
+#undef NAME
+  return fail(HONE_BAD_ARGUMENTS, "'%s' is no API: there are %s", api, names + 2);
 }
 
 void hone_gpu_close(HoneGpuDevice* gpu) {

@@ -1,4 +1,4 @@
-/* The drivers of CUDA and OpenCL, by dlopen. */
+/* The drivers of all kinds of GPUs, by dlopen. */
 #ifndef HONE_GPU_DRIVERS_H
 #define HONE_GPU_DRIVERS_H
 
@@ -26,8 +26,12 @@ typedef struct HoneApi {
   int32_t (*open_in)(void* context, void* device, HoneOpened* opened, HoneWords* words);
 } HoneApi;
 
-extern const HoneApi hone_internal_cuda_api;
-extern const HoneApi hone_internal_opencl_api;
+/* All kinds, in the order in which "auto" looks for them. Each has a file that defines hone_internal_NAME_api. */
+#define HONE_APIS(OF) OF(cuda) OF(opencl)
+
+#define HONE_API_DECLARED(name) extern const HoneApi hone_internal_##name##_api;
+HONE_APIS(HONE_API_DECLARED)
+#undef HONE_API_DECLARED
 
 enum { kHoneDefaultLimit = 60 };
 

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "compiler/codegen/nvptx/emit.h"
-#include "compiler/target/gpu_kinds.h"
 
 namespace hone {
 namespace {
@@ -23,7 +22,7 @@ PtxCode ptx_by(const Nvrtc* nvrtc, const Module& m, const Target& target) {
 
 }  // namespace
 
-GpuSource gpu_text(const Module& m, const Target& target) { return emit_gpu(m, gpu_kind(target.kind).dialect); }
+GpuSource gpu_text(const Module& m, const Target& target) { return emit_gpu(m, target.kind); }
 
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options) {
   if (target.kind != "cuda") return nullptr;

@@ -1,5 +1,10 @@
 #include "compiler/codegen/gpu/dialect.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
+
 namespace hone {
 namespace {
 
@@ -242,11 +247,19 @@ constexpr DialectWords kOpencl{kOpenclPrelude,
                                "(i32)get_local_id(0)",
                                ""};
 
-// In the order of GpuDialect.
-constexpr const DialectWords* kDialects[] = {&kCuda, &kOpencl};
+struct DialectRow {
+  std::string_view kind;
+  const DialectWords& words;
+};
+constexpr DialectRow kDialects[] = {{"cuda", kCuda}, {"opencl", kOpencl}};
 
 }  // namespace
 
-const DialectWords& words_of(GpuDialect dialect) { return *kDialects[static_cast<size_t>(dialect)]; }
+const DialectWords& words_of(std::string_view kind) {
+  const auto row =
+      std::find_if(std::begin(kDialects), std::end(kDialects), [&](const DialectRow& r) { return r.kind == kind; });
+  HONE_ICHECK(row != std::end(kDialects)) << "GPUs of kind '" << kind << "' have no text";
+  return row->words;
+}
 
 }  // namespace hone

@@ -3,8 +3,6 @@
 
 #include <string_view>
 
-#include "compiler/target/gpu_kinds.h"
-
 namespace hone {
 
 /// Words of a dialect. The prelude defines everything else that the generator writes: types (`f32`, `i32`, …, `f32x4`),
@@ -30,6 +28,7 @@ struct DialectWords {
   std::string_view since;
 };
 
-const DialectWords& words_of(GpuDialect dialect);
+/// Those of a kind of GPUs (target/gpu_kinds.h). InternalError for a kind without a text.
+const DialectWords& words_of(std::string_view kind);
 
 }  // namespace hone

@@ -412,8 +412,8 @@ GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynam
   return {name, {kernel.block_count(), kernel.thread_count(), dynamic ? shared : 0}, dynamic ? 0 : shared};
 }
 
-GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
-  const DialectWords& words = words_of(dialect);
+GpuSource emit_gpu(const Module& m, std::string_view kind) {
+  const DialectWords& words = words_of(kind);
   const InstructionSet can{.products = !words.prelude_tensor.empty(),
                            .shuffles = !words.shuffle.empty(),
                            .async_copies = !words.prelude_copies.empty()};

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/codegen/gpu/dialect.h"
@@ -43,7 +44,7 @@ inline constexpr int64_t kMostDeclaredShared = 48 << 10;
 std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 
 /// UserError for kernels that form_threads cannot form and for modules with prepacks; UnprovedAccess for an access that
-/// is not proved.
-GpuSource emit_gpu(const Module& m, GpuDialect dialect);
+/// is not proved. `kind`: of GPUs (target/gpu_kinds.h), whose text is written.
+GpuSource emit_gpu(const Module& m, std::string_view kind);
 
 }  // namespace hone

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, when
+/// The same programs, names, parameters and launches as emit_gpu(m, "cuda"), as PTX of target.arch or, when
 /// LLVM does not know that yet, of the newest older architecture, which later ones run too. The driver compiles it for
 /// its GPU. UserError as emit_gpu, and for functions that PTX does not have: exp, log, tanh and erf of f64.
 GpuSource emit_ptx(const Module& m, const Target& target);

@@ -14,10 +14,10 @@
 namespace hone {
 namespace {
 
-size_t labels_of(const Chain& chain) {
-  size_t n = 0;
-  for (const ChainLink& link : chain.links) n += link.function ? 0 : 1;
-  return n;
+bool is_operand(const Argument& a) { return std::holds_alternative<Operand>(a); }
+
+bool has_chain(const Node& n, std::string_view attribute) {
+  return n.workload.attributes.has(attribute) && n.workload.attributes.text(attribute) != "none";
 }
 
 }  // namespace
@@ -26,18 +26,17 @@ BoundChain bound_chain(const Node& n) {
   return {elementwise_shape(n.workload).chain, {n.inputs.begin() + 1, n.inputs.end()}};
 }
 
-std::optional<BoundChain> exchanged_chain(BoundChain chain, ValueId x, const FunctionTable& functions) {
-  if (chain.operands.empty()) return std::nullopt;
-  const ValueId first = chain.operands[0];
-  ChainLink& link = chain.chain.links.front();
-  if (!link.function || link.arguments.size() != 1 || !std::holds_alternative<Operand>(link.arguments[0]) ||
-      x == first || std::count(chain.operands.begin(), chain.operands.end(), first) != 1)
+std::optional<BoundChain> chain_on(const Node& n, ValueId v, const FunctionTable& functions) {
+  BoundChain out = bound_chain(n);
+  if (n.inputs[0] == v) return out;
+  if (out.operands.empty() || out.operands[0] != v || std::count(n.inputs.begin(), n.inputs.end(), v) != 1)
     return std::nullopt;
+  ChainLink& link = out.chain.links.front();
+  if (link.arguments.size() != 1 || !is_operand(link.arguments[0])) return std::nullopt;
   const std::string_view other = exchanged(link.function->name);
   link.function = other.empty() ? nullptr : functions.find(other);
-  if (!link.function) return std::nullopt;
-  chain.operands[0] = x;
-  return chain;
+  out.operands[0] = n.inputs[0];
+  return link.function ? std::optional(std::move(out)) : std::nullopt;
 }
 
 BoundChain joined(const BoundChain& first, const BoundChain& second, ValueId result, ValueId start) {
@@ -48,7 +47,7 @@ BoundChain joined(const BoundChain& first, const BoundChain& second, ValueId res
     uses_result = uses_result || v == result;
   }
   // start, labels of the first, result, labels of the second
-  const size_t shift = uses_start ? 1 : 0, result_label = shift + labels_of(first.chain),
+  const size_t shift = uses_start ? 1 : 0, result_label = shift + labels_of(first.chain.links),
                second_shift = result_label + (uses_result ? 1 : 0);
   if (uses_start) out.chain.links.emplace_back();
   const auto add = [&](const BoundChain& part, size_t labels, bool is_second) {
@@ -74,36 +73,72 @@ BoundChain joined(const BoundChain& first, const BoundChain& second, ValueId res
   return out;
 }
 
+bool has_prologue(const Node& n) { return has_chain(n, "prologue"); }
+bool has_epilogue(const Node& n) { return has_chain(n, "epilogue"); }
+
+BoundChain bound_epilogue(const Node& n) {
+  BoundChain out;
+  if (!has_epilogue(n)) return out;
+  out.chain = epilogue_of(n.workload).chain;
+  out.operands.assign(n.inputs.end() - static_cast<std::ptrdiff_t>(operands_of(out.chain)), n.inputs.end());
+  return out;
+}
+
+size_t operands_of(const Chain& chain) {
+  std::ptrdiff_t count = 0;
+  for (const ChainLink& link : chain.links)
+    count += std::count_if(link.arguments.begin(), link.arguments.end(), &is_operand);
+  return static_cast<size_t>(count);
+}
+
+size_t labels_of(std::span<const ChainLink> links) {
+  return static_cast<size_t>(std::count_if(links.begin(), links.end(), [](const ChainLink& l) { return !l.function; }));
+}
+
+Chain chain_of(std::span<const BoundLink> links) {
+  Chain out;
+  for (const BoundLink& l : links) out.links.push_back(l.link);
+  return out;
+}
+
 std::vector<BoundLink> bound_links(const Node& n) {
+  const BoundChain chain = bound_epilogue(n);
   std::vector<BoundLink> out;
-  size_t operands = 0;
-  for (const ChainLink& link : epilogue_of(n.workload).chain.links) {
+  auto operand = chain.operands.begin();
+  for (const ChainLink& link : chain.chain.links) {
     out.push_back({link, {}});
-    for (const Argument& a : link.arguments) operands += std::holds_alternative<Operand>(a) ? 1 : 0;
+    for (const Argument& a : link.arguments)
+      if (is_operand(a)) out.back().operands.push_back(*operand++);
   }
-  size_t next = n.inputs.size() - operands;
-  for (BoundLink& l : out)
-    for (const Argument& a : l.link.arguments)
-      if (std::holds_alternative<Operand>(a)) l.operands.push_back(n.inputs[next++]);
   return out;
 }
 
 std::optional<Rewritten> with_links(const Node& n, const std::vector<BoundLink>& links,
                                     const std::vector<int64_t>& value, const FunctionTable& functions) {
-  size_t old = 0;
-  for (const BoundLink& l : bound_links(n)) old += l.operands.size();
-  Rewritten out{n.workload, {n.inputs.begin(), n.inputs.end() - static_cast<std::ptrdiff_t>(old)}};
-  Chain chain;
-  for (const BoundLink& l : links) {
-    chain.links.push_back(l.link);
-    out.inputs.insert(out.inputs.end(), l.operands.begin(), l.operands.end());
-  }
+  const auto old = static_cast<std::ptrdiff_t>(bound_epilogue(n).operands.size());
+  Rewritten out{n.workload, {n.inputs.begin(), n.inputs.end() - old}};
+  for (const BoundLink& l : links) out.inputs.insert(out.inputs.end(), l.operands.begin(), l.operands.end());
   try {
-    out.workload = with_epilogue(n.workload, chain, value, functions);
+    out.workload = with_epilogue(n.workload, chain_of(links), value, functions);
   } catch (const UserError&) {
     return std::nullopt;
   }
   return out;
+}
+
+bool is(const ChainLink& link, std::string_view function) { return link.function && link.function->name == function; }
+
+const double* number_of(const ChainLink& link) {
+  const bool is_of_one = link.function && link.arguments.size() == 1 && !link.result;
+  return is_of_one ? std::get_if<double>(&link.arguments[0]) : nullptr;
+}
+
+BoundLink link_with(const FunctionTable& functions, std::string_view function, double number) {
+  return {{functions.find(function), {number}, std::nullopt}, {}};
+}
+
+BoundLink link_with(const FunctionTable& functions, std::string_view function, Operand::Kind kind, ValueId operand) {
+  return {{functions.find(function), {Operand{kind, {}}}, std::nullopt}, {operand}};
 }
 
 bool is_cheap(const ChainLink& link) {
@@ -111,6 +146,14 @@ bool is_cheap(const ChainLink& link) {
                                                     "min",     "maximum", "abs",  "neg",        "relu",
                                                     "minimum", "relu6",   "clip", "leaky_relu", "cast"};
   return !link.function || kCheap.contains(link.function->name);
+}
+
+bool is_cheap(const Chain& chain) {
+  return std::all_of(chain.links.begin(), chain.links.end(), [](const ChainLink& link) { return is_cheap(link); });
+}
+
+bool stays(const ChainTypes& types, DType t) {
+  return std::all_of(types.after.begin(), types.after.end(), [&](DType after) { return after == t; });
 }
 
 bool is_continuous(std::span<const ChainLink> links) {
@@ -127,13 +170,18 @@ bool is_continuous(std::span<const ChainLink> links) {
   });
 }
 
+bool has_border(const Node& n) {
+  if (!is<ops::Conv2d, ops::DepthwiseConv2d>(n)) return false;
+  const ConvShape& s = conv_shape(n.workload);
+  return s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0;
+}
+
 bool has_folding_weights(const Graph& g, const Node& n) {
   if (!is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense>(n)) return false;
   const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
-  const std::vector<DType>& after = epilogue_of(n.workload).types.after;
+  const ChainTypes& types = epilogue_of(n.workload).types;
   return (t.in == f32 || t.in == f64) && t.weight == t.in && t.accumulate == t.in && t.out == t.in &&
-         g.is_constant(n.inputs[1]) && !g.is_constant(n.inputs[0]) && epilogue_of(n.workload).types.result == t.in &&
-         std::all_of(after.begin(), after.end(), [&](DType type) { return type == t.in; }) &&
+         g.is_constant(n.inputs[1]) && !g.is_constant(n.inputs[0]) && types.result == t.in && stays(types, t.in) &&
          (!n.workload.attributes.has("layout") || layout_of(n.workload).in_block == 0);
 }
 

@@ -1,16 +1,8 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ir/layout.h"
-#include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
@@ -28,54 +20,44 @@ struct Preprocessing {
   bool is_interleaved = false;            ///< its channels are the last axis
   bool reverses_channels = false;         ///< the convolution's first channel is the picture's last one
   bool is_reversed_behind_chain = false;  ///< so that the operands' channels are in the picture's order
-  std::vector<ChainLink> links;           ///< numbers, operands of one element and of one a channel
-  std::vector<ValueId> operands;          ///< theirs, in order
+  BoundChain chain;                       ///< numbers, operands of one element and of one a channel
   bool reverses_operands() const { return reverses_channels && !is_reversed_behind_chain; }
   std::string origin;
 };
 
-class PreprocessingFolder {
- public:
-  PreprocessingFolder(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+bool is_planar(const Node& n) { return layout_of(n.workload).in == "NCHW"; }
 
-  Graph run() {
-    Rewriter rebuild(g_, c_);
-    return rebuild.run([&](const Node& n) {
-      const auto p = preprocessing_of(n);
-      return p && add(n, *p, &rebuild);
-    });
+bool reads_picture(const Node& n) {
+  if (!is<ops::Conv2d>(n) || n.workload.attributes.text("dtype") != "f32" || has_prologue(n)) return false;
+  const LayoutChoice& layout = layout_of(n.workload);
+  const ConvShape& s = conv_shape(n.workload);
+  return (is_planar(n) || (layout.in_block == 1 && layout.out_block > 1)) && s.groups == 1 && s.ci <= kMostChannels;
+}
+
+class PreprocessingFolder : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+  bool rewrite(const Node& n) {
+    const auto p = preprocessing_of(n);
+    return p && add(n, *p);
   }
 
  private:
-  static bool is_planar(const Node& n) { return layout_of(n.workload).in == "NCHW"; }
-
-  static bool reads_picture(const Node& n) {
-    if (!is<ops::Conv2d>(n) || n.workload.attributes.text("dtype") != "f32" ||
-        n.workload.attributes.text("prologue") != "none")
-      return false;
-    const LayoutChoice& layout = layout_of(n.workload);
-    const ConvShape& s = conv_shape(n.workload);
-    return (is_planar(n) || (layout.in_block == 1 && layout.out_block > 1)) && s.groups == 1 && s.ci <= kMostChannels;
-  }
-
-  const Node* maker(ValueId v) const { return own_producer_of(g_, uses_, v); }
-
   std::optional<Preprocessing> preprocessing_of(const Node& n) const {
     if (!reads_picture(n)) return std::nullopt;
     Preprocessing p;
     p.picture = n.inputs[0];
     std::string last;  // origin; those of one input are several nodes
-    while (const Node* e = maker(p.picture)) {
+    while (const Node* e = own_producer(p.picture)) {
       if (!take(*e, n, &p)) break;
       p.picture = e->inputs[0];
       if (e->origin.empty() || e->origin == last) continue;
       p.origin = p.origin.empty() ? e->origin : e->origin + " + " + p.origin;
       last = e->origin;
     }
-    const DType given = g_.value(p.picture).type.dtype;
     // For f32 in planes a kernel of its own is as fast.
-    if (!p.is_interleaved && given == f32) return std::nullopt;
-    return p;
+    return p.is_interleaved || dtype(p.picture) != f32 ? std::optional(p) : std::nullopt;
   }
 
   // Adds node `e` to the preprocessing `p` in front of the convolution `n`, if it can be a part of it.
@@ -84,7 +66,7 @@ class PreprocessingFolder {
     if (is<ops::Transpose>(e)) {
       // A planar convolution has vectors of columns, so its input must be planes, too.
       if (is_planar(n) || p->is_interleaved || e.workload.attributes.text("perm") != "0:3:1:2" ||
-          g_.value(e.inputs[0]).type.shape.size() != kRank)
+          shape(e.inputs[0]).size() != kRank)
         return false;
       p->is_interleaved = true;
       return true;
@@ -92,7 +74,7 @@ class PreprocessingFolder {
     if (is<ops::Slice>(e)) {
       // Channels in order of a picture that is interleaved: its model's own transpose is the one in between.
       const size_t axis = p->is_interleaved ? kRank - 1 : 1;
-      if (p->reverses_channels || !reverses_channels(e, axis) || !g_.is_constant(n.inputs[1])) return false;
+      if (p->reverses_channels || !reverses_channels(e, axis) || !is_constant(n.inputs[1])) return false;
       p->reverses_channels = true;
       return true;
     }
@@ -100,50 +82,37 @@ class PreprocessingFolder {
   }
 
   bool reverses_channels(const Node& e, size_t axis) const {
-    const Extents& shape = g_.value(e.inputs[0]).type.shape;
-    if (shape.size() != kRank || g_.value(e.outputs[0]).type.shape != shape) return false;
+    const Extents& whole = shape(e.inputs[0]);
+    if (whole.size() != kRank || shape(e.outputs[0]) != whole) return false;
     Extents begin(kRank, 0), step(kRank, 1);
-    begin[axis] = shape[axis] - 1;
+    begin[axis] = whole[axis] - 1;
     step[axis] = -1;
-    return e.workload.attributes.text("step") == fmt::format("{}", fmt::join(step, ":")) &&
-           e.workload.attributes.text("begin") == fmt::format("{}", fmt::join(begin, ":"));
+    return e.workload.attributes.get<Extents>("step") == step && e.workload.attributes.get<Extents>("begin") == begin;
   }
 
   bool take_chain(const Node& e, Preprocessing* p) const {
     const ElementwiseShape& s = elementwise_shape(e.workload);
-    const DType given = g_.value(e.inputs[0]).type.dtype;
-    std::vector<ChainLink> links = s.chain.links;
-    if (s.x != s.shape || s.shape.size() != kRank || !p->links.empty() || links.empty() ||
-        !std::all_of(links.begin(), links.end(), [](const ChainLink& l) { return l.function && is_cheap(l); }) ||
-        !std::all_of(s.types.after.begin(), s.types.after.end(), [](DType t) { return t == f32; }))
+    const DType given = dtype(e.inputs[0]);
+    BoundChain chain = bound_chain(e);
+    std::vector<ChainLink>& links = chain.chain.links;
+    if (s.x != s.shape || s.shape.size() != kRank || !p->chain.chain.empty() || links.empty() || labels_of(links) > 0 ||
+        !is_cheap(s.chain) || !stays(s.types, f32))
       return false;
     if (given != f32) {  // the convolution converts its input
       const bool is_byte_or_two = !given.is_float() && !given.is_bool() && given.bytes() <= 2;
-      if (!is_byte_or_two || links[0].function->name != "cast") return false;
+      if (!is_byte_or_two || !is(links[0], "cast")) return false;
       links.erase(links.begin());
     }
     const size_t axis = p->is_interleaved ? kRank - 1 : 1;
-    auto value = e.inputs.begin() + 1;
-    std::vector<ValueId> operands;
-    for (ChainLink& l : links)
-      for (Argument& a : l.arguments) {
-        if (std::holds_alternative<Label>(a)) return false;
-        if (!std::holds_alternative<Operand>(a)) continue;
-        const ValueId v = *value++;
-        if (!g_.is_constant(v)) return false;
-        const Extents& shape = g_.value(v).type.shape;
-        const int64_t count = element_count(shape);
-        if (count == 1)
-          a = Operand{Operand::Kind::kOne, {}};
-        else if (shape.size() == kRank && shape[axis] == count)
-          a = Operand{Operand::Kind::kChannel, {}};
-        else
-          return false;
-        operands.push_back(v);
-      }
-    p->links = std::move(links);
+    const auto of_picture = [&](ValueId v, const Operand&) -> std::optional<Argument> {
+      if (!is_constant(v)) return std::nullopt;
+      if (has_one_element(v)) return Operand{Operand::Kind::kOne, {}};
+      const bool is_of_channels = shape(v).size() == kRank && shape(v)[axis] == element_count(shape(v));
+      return is_of_channels ? std::optional<Argument>(Operand{Operand::Kind::kChannel, {}}) : std::nullopt;
+    };
+    if (!chain.change_operands(of_picture)) return false;
+    p->chain = std::move(chain);
     p->is_reversed_behind_chain = p->reverses_channels;
-    p->operands = std::move(operands);
     return true;
   }
 
@@ -158,41 +127,31 @@ class PreprocessingFolder {
     return {data.type(), std::move(bytes)};
   }
 
-  bool add(const Node& n, const Preprocessing& p, Rewriter* rebuild) const {
+  bool add(const Node& n, const Preprocessing& p) {
     const ConvShape& s = conv_shape(n.workload);
-    const DType given = g_.value(p.picture).type.dtype;
-    Workload w;
-    try {
-      w = with_picture(n.workload, given, p.is_interleaved, {p.links}, c_.functions);
-    } catch (const UserError&) {  // the chain is too long
-      return false;
-    }
-    const Extents read = physical_types(w).inputs[0].type.shape;
-    GraphBuilder& b = rebuild->builder();
-    if (!p.origin.empty()) b.set_origin(p.origin + " + " + n.origin);
-    std::vector<ValueId> inputs{rebuild->with_shape(rebuild->now(p.picture), read)};
-    const auto constant = [&](ValueId v, bool is_reversed, int64_t outer) {
-      const TensorData& data = *g_.value(v).constant;
-      return is_reversed ? b.constant(reversed(data, outer, s.ci), g_.value(v).name + "_reversed") : rebuild->now(v);
+    const auto w = if_allowed([&] {  // nothing where the chain is too long
+      return with_picture(n.workload, dtype(p.picture), p.is_interleaved, p.chain.chain, c_.functions);
+    });
+    if (!w) return false;
+    if (!p.origin.empty()) b_.set_origin(p.origin + " + " + n.origin);
+    const auto in_order = [&](ValueId v, bool is_reversed, int64_t outer) {
+      return is_reversed ? b_.constant(reversed(data(v), outer, s.ci), name(v) + "_reversed") : now(v);
     };
-    inputs.push_back(p.reverses_channels ? constant(n.inputs[1], true, s.co) : rebuild->now(n.inputs[1]));
-    for (size_t i = 0; i < p.operands.size(); ++i) {
-      const bool is_one = element_count(g_.value(p.operands[i]).type.shape) == 1;
-      inputs.push_back(
-          rebuild->with_shape(constant(p.operands[i], !is_one && p.reverses_operands(), 1), {is_one ? 1 : s.ci}));
+    std::vector<ValueId> inputs{with_shape(now(p.picture), physical_types(*w).inputs[0].type.shape),
+                                in_order(n.inputs[1], p.reverses_channels, s.co)};
+    for (const ValueId v : p.chain.operands) {
+      const bool is_one = has_one_element(v);
+      inputs.push_back(with_shape(in_order(v, !is_one && p.reverses_operands(), 1), {is_one ? 1 : s.ci}));
     }
-    for (size_t i = 2; i < n.inputs.size(); ++i) inputs.push_back(rebuild->now(n.inputs[i]));
-    rebuild->stand_in(n.outputs[0], b.add(w, inputs, {g_.value(n.outputs[0]).name})[0]);
-    return true;
+    for (size_t i = 2; i < n.inputs.size(); ++i) inputs.push_back(now(n.inputs[i]));
+    return replace(n, *w, inputs);
   }
-
-  const Graph& g_;
-  const PassContext& c_;
-  const Uses uses_;
 };
 
 }  // namespace
 
-Graph fold_preprocessing(const Graph& g, const PassContext& context) { return PreprocessingFolder(g, context).run(); }
+Graph fold_preprocessing(const Graph& g, const PassContext& context) {
+  return rewritten_by<PreprocessingFolder>(g, context);
+}
 
 }  // namespace hone

@@ -4,12 +4,30 @@
 #include <utility>
 
 #include "base/check.h"
+#include "compiler/graph/passes/chains.h"
 #include "compiler/ops/windows/physical.h"
 
 namespace hone {
 
 Rewriter::Rewriter(const Graph& g, const PassContext& context)
-    : g_(g), uses_(uses_of(g)), b_(context.operators, g.name), is_edited_(g.nodes.size()), now_(g.values.size()) {}
+    : g_(g),
+      uses_(uses_of(g)),
+      c_(context),
+      b_(context.operators, g.name),
+      is_edited_(g.nodes.size()),
+      now_(g.values.size()) {}
+
+std::vector<TensorType> Rewriter::types(const std::vector<ValueId>& values) const {
+  std::vector<TensorType> out;
+  for (const ValueId v : values) out.push_back(type(v));
+  return out;
+}
+
+std::vector<const Node*> Rewriter::readers(ValueId v) const {
+  std::vector<const Node*> out;
+  for (const int n : uses_.readers[v]) out.push_back(&g_.nodes[n]);
+  return out;
+}
 
 bool Rewriter::is_only_read_by(ValueId v, const Node& n) const {
   const std::vector<int>& readers = uses_.readers[v];
@@ -29,6 +47,12 @@ void Rewriter::become(const Node& n, const Workload& w, std::vector<ValueId> inp
   if (behind && !behind->origin.empty() && behind->origin != own.origin)
     own.origin = own.origin.empty() ? behind->origin : behind->origin + " + " + own.origin;
   b_.set_origin(g_.nodes[at_].origin);
+}
+
+bool Rewriter::become_with(const Node& n, const std::vector<BoundLink>& links) {
+  auto other = with_links(n, links, shape(n.outputs[0]), c_.functions);
+  if (other) become(n, other->workload, std::move(other->inputs));
+  return other.has_value();
 }
 
 void Rewriter::drop(const Node& n) {
@@ -95,6 +119,15 @@ std::vector<ValueId> Rewriter::now(const std::vector<ValueId>& values) {
   std::vector<ValueId> out;
   for (const ValueId v : values) out.push_back(now(v));
   return out;
+}
+
+bool Rewriter::replace(const Node& n, ValueId made) {
+  stand_in(n.outputs[0], with_shape(made, shape(n.outputs[0])));
+  return true;
+}
+
+bool Rewriter::replace(const Node& n, const Workload& w, const std::vector<ValueId>& inputs) {
+  return replace(n, b_.add(w, inputs, {name(n.outputs[0])})[0]);
 }
 
 std::vector<TensorType> Rewriter::made_types(const std::vector<ValueId>& made) const {

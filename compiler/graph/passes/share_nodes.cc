@@ -1,6 +1,5 @@
 #include <map>
 
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 
 namespace hone {

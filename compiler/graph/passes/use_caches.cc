@@ -1,23 +1,35 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/movement/axes.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 #include "compiler/ops/products/attention.h"
 
 namespace hone {
 namespace {
 
-class CacheReaders {
- public:
-  CacheReaders(const Graph& g, const PassContext& context) : c_(context), growth_(*context.growth), r_(g, context) {}
+bool exchanges_last(const Extents& perm) {
+  Extents wanted(perm.size());
+  std::iota(wanted.begin(), wanted.end(), 0);
+  if (wanted.size() < 2) return false;
+  std::swap(wanted.back(), wanted[wanted.size() - 2]);
+  return perm == wanted;
+}
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return read_in_place(n); });
+class CacheReaders : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+  bool rewrite(const Node& n) {
+    if (!is<ops::Attention>(n)) return false;
+    const auto keys = view_of_cache(n.inputs[1]), values = view_of_cache(n.inputs[2]);
+    if (!keys || !values || !keys->is_transposed || values->is_transposed) return false;
+    const AttentionShape& s = attention_shape(n.workload);
+    std::vector<ValueId> inputs = now(n.inputs);
+    inputs[1] = with_shape(now(keys->cache), {s.b, s.n, s.k});
+    inputs[2] = with_shape(now(values->cache), {s.b, s.n, s.v});
+    inputs.insert(inputs.begin() + 2, now(count_of(graph(), *c_.growth)));
+    return replace(n, cached_attention_of(c_.operators, n.workload, made_types(inputs)), inputs);
   }
 
  private:
@@ -28,57 +40,25 @@ class CacheReaders {
   };
 
   std::optional<View> view_of_cache(ValueId v) const {
-    View out;
-    while (!cache_that_is(r_.graph(), growth_, v)) {
-      const Node* n = r_.producer(v);
-      if (!n) return std::nullopt;
-      if (is<ops::Transpose>(*n)) {
-        if (!exchanges_last(n->workload.attributes.get<Extents>("perm"))) return std::nullopt;
-        out.is_transposed = !out.is_transposed;
-      } else if (!is<ops::Reshape>(*n) || !keeps_matrices(*n)) {
-        return std::nullopt;
-      }
-      v = n->inputs[0];
+    View out{v};
+    while (!cache_that_is(graph(), *c_.growth, out.cache)) {
+      const Node* n = producer<ops::Transpose, ops::Reshape>(out.cache);
+      if (!n || !(is<ops::Transpose>(*n) ? exchanges_last(perm_of(*n)) : keeps_matrices(*n))) return std::nullopt;
+      out.is_transposed ^= is<ops::Transpose>(*n);
+      out.cache = n->inputs[0];
     }
-    const Cache& c = growth_.caches[*cache_that_is(r_.graph(), growth_, v)];
-    if (c.axis + 2 != r_.shape(v).size()) return std::nullopt;
-    out.cache = v;
-    return out;
+    const Cache& c = c_.growth->caches[*cache_that_is(graph(), *c_.growth, out.cache)];
+    return c.axis + 2 == shape(out.cache).size() ? std::optional(out) : std::nullopt;
   }
 
-  static bool exchanges_last(const Extents& perm) {
-    Extents wanted(perm.size());
-    std::iota(wanted.begin(), wanted.end(), 0);
-    if (wanted.size() < 2) return false;
-    std::swap(wanted.back(), wanted[wanted.size() - 2]);
-    return perm == wanted;
-  }
   bool keeps_matrices(const Node& n) const {
-    const Extents &from = r_.shape(n.inputs[0]), &to = r_.shape(n.outputs[0]);
+    const Extents &from = shape(n.inputs[0]), &to = shape(n.outputs[0]);
     return from.size() >= 2 && to.size() >= 2 && std::equal(from.end() - 2, from.end(), to.end() - 2);
   }
-
-  bool read_in_place(const Node& n) {
-    if (!is<ops::Attention>(n)) return false;
-    const auto keys = view_of_cache(n.inputs[1]), values = view_of_cache(n.inputs[2]);
-    if (!keys || !values || !keys->is_transposed || values->is_transposed) return false;
-    const AttentionShape& s = attention_shape(n.workload);
-    std::vector<ValueId> inputs = r_.now(n.inputs);
-    inputs[1] = r_.with_shape(r_.now(keys->cache), {s.b, s.n, s.k});
-    inputs[2] = r_.with_shape(r_.now(values->cache), {s.b, s.n, s.v});
-    inputs.insert(inputs.begin() + 2, r_.now(count_of(r_.graph(), growth_)));
-    r_.stand_in(n.outputs[0], r_.builder().add(cached_attention_of(c_.operators, n.workload, r_.made_types(inputs)),
-                                               inputs, {r_.name(n.outputs[0])})[0]);
-    return true;
-  }
-
-  const PassContext& c_;
-  const Growth& growth_;
-  Rewriter r_;
 };
 
 }  // namespace
 
-Graph use_caches(const Graph& g, const PassContext& context) { return CacheReaders(g, context).run(); }
+Graph use_caches(const Graph& g, const PassContext& context) { return rewritten_by<CacheReaders>(g, context); }
 
 }  // namespace hone

@@ -116,8 +116,8 @@ Status serve_builds(const ChildArguments& arguments,
   hello.device_compiler = compilers.device.version();
   hello.missing = enter_sandbox();
   const MappedBytes mapped_bytes;  // it opens files that the sandbox closes
-  confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing,
-          compilers.device.folders());
+  confine(*sandbox_profile(target_kind_of(arguments.device.kind), SandboxRole::kBuilder), arguments.folder,
+          &hello.missing, compilers.device.folders());
   // The process's own libraries, which all builders share, are not counted.
   if (const uint64_t mapped = mapped_bytes.now(); mapped > 0) set_limits({.address_space = mapped + arguments.memory});
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));

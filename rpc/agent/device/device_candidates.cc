@@ -148,8 +148,8 @@ DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, s
       sandbox_(std::move(sandbox)),
       interrupt_fd_(interrupt_fd),
       most_folder_bytes_(most_folder_bytes),
-      most_resident_bytes_(
-          std::min(most_resident_bytes, sandbox_profile(spec.kind, SandboxRole::kCandidate)->memory_bytes)) {}
+      most_resident_bytes_(std::min(
+          most_resident_bytes, sandbox_profile(target_kind_of(spec.kind), SandboxRole::kCandidate)->memory_bytes)) {}
 
 StatusOr<DeviceHello> DeviceCandidates::open() {
   if (folder_bytes(folder_) > most_folder_bytes_) HONE_RETURN_IF_ERROR(empty_folder(folder_));

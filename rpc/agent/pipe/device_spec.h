@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "rpc/agent/sandbox/sandbox_profile.h"
-
 namespace hone::agent {
+
+/// The CPU; behind it the kinds of GPUs, in the order of target/gpu_kinds.h.
+enum class DeviceKind : uint8_t { kCpu };
 
 struct DeviceSpec {
   DeviceKind kind = DeviceKind::kCpu;

@@ -85,7 +85,6 @@ constexpr SyscallGroup kOpenclCalls[] = {kCompute, kLoad, kFiles, kThreads, kChi
 constexpr SyscallGroup kOpenclRunnerCalls[] = {kCompute,  kLoad,     kFiles,  kMemory,  kThreads,
                                                kChildren, kHostLock, kDevice, kPrograms};
 
-using enum DeviceKind;
 using enum SandboxRole;
 constexpr auto kAddresses = MemoryMeasure::kAddressSpace;
 constexpr auto kResident = MemoryMeasure::kResident;
@@ -94,16 +93,16 @@ constexpr auto kResident = MemoryMeasure::kResident;
 // 20 to 300 KB: 64 MiB a file and 32 files bound what can be hidden in files without a name. A runner's tensors are
 // such files; it opens no file for writing.
 constexpr SandboxProfile kTable[] = {
-    {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
-    {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
-    {kCpu, kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
-    {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
-    {kCuda, kRunner, kResident, 0, kTensorBytes, 256, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
-    {kCuda, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kGpuReads, kCudaNodes, kCudaCalls},
-    {kOpencl, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
-    {kOpencl, kRunner, kResident, 0, kTensorBytes, 256, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
+    {"llvm", kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
+    {"llvm", kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
+    {"llvm", kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
+    {"cuda", kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {"cuda", kRunner, kResident, 0, kTensorBytes, 256, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
+    {"cuda", kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kGpuReads, kCudaNodes, kCudaCalls},
+    {"opencl", kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {"opencl", kRunner, kResident, 0, kTensorBytes, 256, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
     // Drivers compile into files.
-    {kOpencl, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kOpenclReads, kOpenclNodes, kOpenclCalls},
+    {"opencl", kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kOpenclReads, kOpenclNodes, kOpenclCalls},
 };
 
 }  // namespace
@@ -112,9 +111,9 @@ bool SandboxProfile::may(SyscallGroup group) const {
   return std::find(calls.begin(), calls.end(), group) != calls.end();
 }
 
-const SandboxProfile* sandbox_profile(DeviceKind device, SandboxRole role) {
+const SandboxProfile* sandbox_profile(std::string_view kind, SandboxRole role) {
   const auto row = std::find_if(std::begin(kTable), std::end(kTable),
-                                [&](const SandboxProfile& p) { return p.device == device && p.role == role; });
+                                [&](const SandboxProfile& p) { return p.kind == kind && p.role == role; });
   return row == std::end(kTable) ? nullptr : row;
 }
 

@@ -1,14 +1,12 @@
-// The rights of each of the agent's processes, by kind of device, in one table: sandbox.h, file_rules.h and
+// The rights of each of the agent's processes, by kind of target, in one table: sandbox.h, file_rules.h and
 // syscall_filter.h enforce a row.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace hone::agent {
-
-/// The CPU, and the kinds of GPUs in the order of target/gpu_kinds.h.
-enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 
 /// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them. The runner
 /// forks it, so the runner keeps the device's rights, too: a process cannot regain rights that its parent dropped.
@@ -31,7 +29,7 @@ enum class SyscallGroup : uint8_t {
 };
 
 struct SandboxProfile {
-  DeviceKind device;
+  std::string_view kind;  ///< the first word of the device's targets: llvm, cuda
   SandboxRole role;
   MemoryMeasure memory;
   uint64_t memory_bytes;  ///< 0: as many as the task needs, and a few more
@@ -46,8 +44,8 @@ struct SandboxProfile {
   bool may(SyscallGroup group) const;
 };
 
-/// Every kind of device has a row for every role.
-const SandboxProfile* sandbox_profile(DeviceKind device, SandboxRole role);
+/// Every kind of targets has a row for every role.
+const SandboxProfile* sandbox_profile(std::string_view kind, SandboxRole role);
 std::span<const SandboxProfile> sandbox_profiles();
 
 }  // namespace hone::agent

@@ -94,25 +94,25 @@ class Agent {
         std::find_if(options_.targets.begin(), options_.targets.end(), [&](const Target& t) { return t.kind == kind; });
     return found == options_.targets.end() ? nullptr : &*found;
   }
-  bool wants(DeviceKind kind) const {
-    if (options_.builder_key) return kind == DeviceKind::kCpu;
-    return options_.targets.empty() || wanted_of(target_kind_of(kind));
+  bool wants(std::string_view kind) const {
+    if (options_.builder_key) return kind == "llvm";
+    return options_.targets.empty() || wanted_of(kind);
   }
 
   awaitable<void> begin() {
     std::vector<DeviceKind> kinds;
     for (const DeviceKind kind : gpu_device_kinds())
-      if (wants(kind)) kinds.push_back(kind);
+      if (wants(target_kind_of(kind))) kinds.push_back(kind);
     DeviceList found;
     if (!kinds.empty()) found = co_await list_devices(io_, kinds);
     const bool has_opencl_gpu = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& d) {
-      return d.spec.kind == DeviceKind::kOpencl && !d.on_host;
+      return target_kind_of(d.spec.kind) == "opencl" && !d.on_host;
     });
     if (const std::string hint = opencl_hint(options_.sensors.proc);
-        wants(DeviceKind::kOpencl) && !has_opencl_gpu && !hint.empty())
+        wants("opencl") && !has_opencl_gpu && !hint.empty())
       found.skipped.push_back(hint);
-    devices_ = found.devices.size() + (wants(DeviceKind::kCpu) ? 1 : 0);
-    if (wants(DeviceKind::kCpu)) {
+    devices_ = found.devices.size() + (wants("llvm") ? 1 : 0);
+    if (wants("llvm")) {
       const FoundDevice cpu;
       const Status s = co_await add_device(cpu);
       if (!s.ok()) co_return stop(s);

@@ -85,8 +85,14 @@ std::vector<std::string> seeds() {
   request.reference->samples = {{1, 2}};
   RunReply reply;
   reply.candidates = {result, result};
-  const FoundDevice device{
-      {DeviceKind::kCuda, 1, 12}, "cuda -arch=sm_90 -sms=132", "a GPU", "9.0", 80, false, {"driver"}, {"580.1"}};
+  const FoundDevice device{{device_kind_of("cuda").value(), 1, 12},
+                           "cuda -arch=sm_90 -sms=132",
+                           "a GPU",
+                           "9.0",
+                           80,
+                           false,
+                           {"driver"},
+                           {"580.1"}};
   const DeviceCode code{true, "kernel", {{"k0", 7, 32, 0}}};
   return {
       framed(FrameKind::kBuilderHello, BuilderHello{"llvm", "19.1", "nvrtc 13.0", {"seccomp"}}),

@@ -16,7 +16,7 @@ class CudaAgent : public GpuAgentTest {
   CudaAgent() {
     if (const char* before = std::getenv("LD_LIBRARY_PATH")) before_ = before;
     setenv("LD_LIBRARY_PATH", HONE_FAKE_CUDA_DIR, 1);
-    found_ = find(DeviceKind::kCuda);
+    found_ = find("cuda");
   }
   ~CudaAgent() override { before_ ? setenv("LD_LIBRARY_PATH", before_->c_str(), 1) : unsetenv("LD_LIBRARY_PATH"); }
 

@@ -61,12 +61,12 @@ class DeviceCandidatesTest : public testing::Test {
 
   // In another process: a driver has threads, and a process that forks must not.
   DeviceList find() {
-    DeviceCandidates looks({DeviceKind::kOpencl, 0, 0}, folder_.path(), std::nullopt, -1);
+    DeviceCandidates looks({*device_kind_of("opencl"), 0, 0}, folder_.path(), std::nullopt, -1);
     const StatusOr<DeviceHello> hello = looks.open();
     return hello.ok() ? DeviceList{{hello->device}, {}} : DeviceList{{}, {message_of(hello.status())}};
   }
   void open(uint64_t most_folder_bytes = DeviceCandidates::kMostFolderBytes) {
-    place_.emplace(DeviceSpec{DeviceKind::kOpencl, 0, 0}, folder_.path(), std::nullopt, interrupt_[0],
+    place_.emplace(DeviceSpec{*device_kind_of("opencl"), 0, 0}, folder_.path(), std::nullopt, interrupt_[0],
                    most_folder_bytes);
     const auto hello = place_->open();
     ASSERT_TRUE(hello.ok()) << hello.status();

@@ -8,8 +8,8 @@ namespace hone::agent {
 
 class GpuAgentTest : public AgentTest {
  protected:
-  DeviceList find(DeviceKind kind) {
-    std::vector<DeviceKind> kinds = {kind};
+  DeviceList find(std::string_view kind) {
+    std::vector<DeviceKind> kinds = {device_kind_of(kind).value()};
     return await(list_devices(io_, kinds));
   }
   /// Measures on `device` from now on.

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 class GpuMeasureTest : public GpuAgentTest {
  protected:
   void SetUp() override {
-    const DeviceList found = find(DeviceKind::kOpencl);
+    const DeviceList found = find("opencl");
     if (found.devices.empty()) GTEST_SKIP() << testing::PrintToString(found.skipped);
     open(found_ = found.devices[0]);
   }

@@ -100,7 +100,7 @@ TEST_F(OpenclRefusals, AreAboutWhatIsMissing) {
   EXPECT_EQ(hone_gpu_open_in("opencl", context, nullptr, &no), HONE_GPU_FAILED);
   EXPECT_STREQ(hone_gpu_last_error(), "a queue of the device: CL_INVALID_DEVICE");
   EXPECT_EQ(hone_gpu_open_in("metal", context, nullptr, &no), HONE_BAD_ARGUMENTS);
-  EXPECT_STREQ(hone_gpu_last_error(), "'metal' is no API: there are cuda and opencl");
+  EXPECT_STREQ(hone_gpu_last_error(), "'metal' is no API: there are cuda, opencl");
   HoneRuntime* rt = nullptr;
   EXPECT_EQ(hone_gpu_runtime_new(nullptr, nullptr, nullptr, 0, &rt), HONE_BAD_ARGUMENTS);
   EXPECT_EQ(hone_gpu_runtime_new(gpu, nullptr, nullptr, 0, nullptr), HONE_BAD_ARGUMENTS);
@@ -128,7 +128,7 @@ TEST_F(OpenclRefusals, AreAboutDevicesThatThereAreNot) {
        {"", "gpu", "opencl:", "opencl:x", "opencl:-1", "opencl 0", "openclx", "cuda:1:2", "opencl:99999999999"}) {
     EXPECT_EQ(hone_gpu_open(name, &no), HONE_BAD_ARGUMENTS) << name;
     EXPECT_EQ(hone_gpu_last_error(),
-              "'" + std::string(name) + "' is no device: there are auto, cuda, cuda:N, opencl and opencl:N");
+              "'" + std::string(name) + "' is no device: there are auto, cuda, cuda:N, opencl, opencl:N");
   }
   EXPECT_EQ(hone_gpu_open("opencl:63", &no), HONE_NO_GPU);
   EXPECT_THAT(hone_gpu_last_error(),

@@ -28,7 +28,7 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
   // Compiles `config` for `arch`; returns the bytes that its kernels spill.
   int64_t compile(const Workload& w, const Target& target, const Space& space, const Config& config) const {
     SCOPED_TRACE(target.arch + " " + space.print(config));
-    const GpuSource source = emit_gpu(lower_config(w, target, space, config), GpuDialect::kCuda);
+    const GpuSource source = emit_gpu(lower_config(w, target, space, config), "cuda");
     const auto image = nvrtc_->compile(source.text, target.arch);
     EXPECT_TRUE(image.ok()) << image.status().message() << "\n" << source.text;
     if (!image.ok()) return 0;

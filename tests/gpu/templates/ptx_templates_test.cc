@@ -28,7 +28,7 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
     for (const Config& config : some_configs(space, 4, rng)) {
       SCOPED_TRACE(arch + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
-      const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
+      const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, "cuda");
       ASSERT_THAT(ptx.text, HasSubstr("\n.target " + arch + "\n"));
       EXPECT_THAT(ptx.text, HasSubstr("\n.address_size 64\n"));
       ASSERT_EQ(ptx.launches.size(), cuda.launches.size());
@@ -73,7 +73,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
       std::string log;
       const std::vector<KernelInfo> ours = assemble(ptxas, ptx.text, arch, &log);
       ASSERT_EQ(ours.size(), ptx.launches.size()) << log << ptx.text;
-      const auto image = (*nvrtc)->compile(emit_gpu(m, GpuDialect::kCuda).text, arch);
+      const auto image = (*nvrtc)->compile(emit_gpu(m, "cuda").text, arch);
       ASSERT_TRUE(image.ok());
       for (const KernelInfo& k : ours) {
         const auto theirs = std::find_if(image->kernels.begin(), image->kernels.end(),
@@ -104,7 +104,7 @@ TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
       w, target, space,
       space.parse(
           "algorithm=1,warp_split_k=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,warp_stages=2"));
-  const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
+  const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, "cuda");
   for (const GpuSource* source : {&ptx, &cuda}) {
     EXPECT_EQ(source->launches[0].shared_bytes, 0);
     // 16-bit floats, matrices, rows, padded k, bytes.

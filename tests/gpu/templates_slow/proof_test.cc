@@ -141,7 +141,7 @@ TEST_P(GpuProof, NvrtcCompilesTheirTextForEachArchitecture) {
     ASSERT_NE(part, parts_.end()) << arch << " has a space that no other target has";
     each_config({target, space, part->configs}, [&](const Config& config) {
       if (!space.valid(config)) return true;  // of a target that has more
-      const GpuSource source = emit_gpu(lower_config(w_, target, space, config), GpuDialect::kCuda);
+      const GpuSource source = emit_gpu(lower_config(w_, target, space, config), "cuda");
       const auto image = (*nvrtc)->compile(source.text, arch);
       EXPECT_TRUE(image.ok()) << image.status().message() << "\n" << source.text;
       return image.ok();

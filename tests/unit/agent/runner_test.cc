@@ -56,7 +56,7 @@ class RunnerTest : public testing::Test {
   RunReply run_job() {
     auto host = HostLock::open(host_path_), device = HostLock::open(device_path_);
     EXPECT_TRUE(host.ok() && device.ok());
-    const SandboxProfile& profile = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
+    const SandboxProfile& profile = *sandbox_profile("llvm", SandboxRole::kCandidate);
     const Confinement confinement{FileRules(profile, ""), SyscallFilter::for_profile(profile),
                                   SyscallFilter::no_more_loading()};
     ScriptedPlace place(script_);

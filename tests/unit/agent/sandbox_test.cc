@@ -68,7 +68,7 @@ class SandboxTest : public ::testing::TestWithParam<SandboxRole> {
 
   std::string scratch() const { return dir_ + "/scratch"; }
   std::string secret() const { return dir_ + "/secret"; }
-  const SandboxProfile& profile() const { return *sandbox_profile(DeviceKind::kCpu, GetParam()); }
+  const SandboxProfile& profile() const { return *sandbox_profile("llvm", GetParam()); }
   bool is(SandboxRole role) const { return GetParam() == role; }
 
   /// As the process of this role does; a candidate once its kernel is loaded.
@@ -371,7 +371,7 @@ TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
               std::vector<std::string> missing = enter_sandbox();
               const Confinement confinement{FileRules(profile(), scratch()), SyscallFilter::for_profile(profile()),
                                             SyscallFilter::no_more_loading()};
-              confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch(), &missing);
+              confine(*sandbox_profile("llvm", SandboxRole::kRunner), scratch(), &missing);
               return in_child([&] {
                 ThreadPool pool({.workers = 2});
                 if (!confine_threads(confinement, &pool)) return 1;
@@ -392,7 +392,7 @@ TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
 TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer, which needs what a sandbox takes away";
   for (const SandboxProfile& profile : sandbox_profiles()) {
-    EXPECT_EQ(sandbox_profile(profile.device, profile.role), &profile);
+    EXPECT_EQ(sandbox_profile(profile.kind, profile.role), &profile);
     EXPECT_EQ(in_child([&] {
                 std::vector<std::string> missing = enter_sandbox();
                 confine(profile, "", &missing);
@@ -468,7 +468,7 @@ TEST(CloseOthers, LeavesTwo) {
 // GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl. Only those that compile for
 // the host's cores start a program, their linker.
 TEST(SandboxProfile, HasARowForEveryProcess) {
-  for (const DeviceKind gpu : {DeviceKind::kCuda, DeviceKind::kOpencl}) {
+  for (const std::string_view gpu : {"cuda", "opencl"}) {
     const SandboxProfile* candidates = sandbox_profile(gpu, SandboxRole::kCandidate);
     ASSERT_NE(candidates, nullptr);
     EXPECT_EQ(candidates->memory, MemoryMeasure::kResident);
@@ -476,9 +476,9 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     EXPECT_TRUE(candidates->may(SyscallGroup::kDevice));
     EXPECT_FALSE(candidates->may(SyscallGroup::kMemory));
     EXPECT_FALSE(candidates->may(SyscallGroup::kHostLock));
-    EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == DeviceKind::kOpencl);
+    EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == "opencl");
     std::vector<std::string> nodes = {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"};
-    if (gpu == DeviceKind::kCuda) nodes.insert(nodes.end(), {"/dev/nvmap", "/dev/nvhost-gpu", "/dev/nvgpu"});
+    if (gpu == "cuda") nodes.insert(nodes.end(), {"/dev/nvmap", "/dev/nvhost-gpu", "/dev/nvgpu"});
     for (const std::string& node : nodes)
       EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end())
           << node;
@@ -495,7 +495,7 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     EXPECT_TRUE(sandbox_profile(gpu, SandboxRole::kBuilder)->devices.empty());
   }
   for (const SandboxRole role : {SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate}) {
-    const SandboxProfile* cpu = sandbox_profile(DeviceKind::kCpu, role);
+    const SandboxProfile* cpu = sandbox_profile("llvm", role);
     ASSERT_NE(cpu, nullptr);
     EXPECT_EQ(cpu->memory, MemoryMeasure::kAddressSpace);
     EXPECT_TRUE(cpu->devices.empty());
@@ -510,7 +510,7 @@ TEST(SandboxProfile, OfAGpuCanBePutOn) {
   EXPECT_EQ(
       in_child([] {
         std::vector<std::string> missing = enter_sandbox();
-        confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "", &missing);
+        confine(*sandbox_profile("cuda", SandboxRole::kCandidate), "", &missing);
         // Terabytes of addresses, as drivers reserve them.
         if (mmap(nullptr, size_t{1} << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
           return 1;
@@ -527,8 +527,8 @@ TEST(SandboxProfile, OfAGpuLetsTheDriverStart) {
   std::filesystem::create_directory(scratch);
   EXPECT_EQ(in_child([&] {
               std::vector<std::string> missing = enter_sandbox();
-              const PreparedSandbox candidate(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), scratch);
-              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), scratch, &missing);
+              const PreparedSandbox candidate(*sandbox_profile("cuda", SandboxRole::kCandidate), scratch);
+              confine(*sandbox_profile("cuda", SandboxRole::kRunner), scratch, &missing);
               return in_child([&] {
                 candidate.apply(&missing);
                 std::string own;
@@ -560,8 +560,8 @@ TEST(SandboxProfile, OfAGpuReachesNoOtherProcess) {
   EXPECT_EQ(in_child([] {
               std::vector<std::string> missing = enter_sandbox();
               const std::string other = "/proc/" + std::to_string(getpid());
-              const PreparedSandbox candidate(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "");
-              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), "", &missing);
+              const PreparedSandbox candidate(*sandbox_profile("cuda", SandboxRole::kCandidate), "");
+              confine(*sandbox_profile("cuda", SandboxRole::kRunner), "", &missing);
               return in_child([&] {
                 candidate.apply(&missing);
                 if (!has(missing, "landlock")) {

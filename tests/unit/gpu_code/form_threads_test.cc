@@ -181,9 +181,9 @@ TEST(EmitGpu, RefusesAnAccessThatIsNotProved) {
                 {"A", ParamRole::kOutput, f32, {16}, Layout::identity({16})}};
     return m;
   };
-  EXPECT_NO_THROW(emit_gpu(module_with(Expr(b) * 8 + t), GpuDialect::kOpencl));
-  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 8 + t + load(x, {make_int(0)})), GpuDialect::kOpencl), UnprovedAccess);
-  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 9 + t), GpuDialect::kCuda), UnprovedAccess);
+  EXPECT_NO_THROW(emit_gpu(module_with(Expr(b) * 8 + t), "opencl"));
+  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 8 + t + load(x, {make_int(0)})), "opencl"), UnprovedAccess);
+  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 9 + t), "cuda"), UnprovedAccess);
 }
 
 // !(far + 9 < t + j), with a sum that wraps around, does not say t < 10; a C compiler may think so of signed numbers.
@@ -197,8 +197,8 @@ TEST(EmitGpu, WritesSumsThatMayWrapAsUnsignedOnes) {
   m.kernels = {function_of(
       {a}, loop(t, 64, LoopKind::kThread, make_for(j, make_int(far), make_int(3), LoopKind::kSerial, guarded)))};
   m.params = {{"A", ParamRole::kOutput, f32, {10}, Layout::identity({10})}};
-  for (GpuDialect dialect : {GpuDialect::kOpencl, GpuDialect::kCuda}) {
-    const std::string text = emit_gpu(m, dialect).text;
+  for (const char* kind : {"opencl", "cuda"}) {
+    const std::string text = emit_gpu(m, kind).text;
     EXPECT_THAT(text, testing::HasSubstr("((i64)((u64)t + (u64)j))"));
     EXPECT_THAT(text, testing::HasSubstr("(t < ((i64)10"));
   }

@@ -48,11 +48,11 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
 TEST(CachedAttentionOnGpus, ReadsNoRowThatIsNotThere) {
   const Workload w = parse_workload("cached_attention(b=3,m=2,n=129,k=16,v=16)");
   std::mt19937_64 rng(7);
-  for (const GpuDialect dialect : {GpuDialect::kCuda, GpuDialect::kOpencl}) {
-    const Target target = small_gpu(dialect == GpuDialect::kCuda ? "cuda" : "opencl");
+  for (const char* kind : {"cuda", "opencl"}) {
+    const Target target = small_gpu(kind);
     const Space space = make_space(w, target);
     for (const Config& config : some_configs(space, 6, rng)) {
-      std::istringstream text(emit_gpu(lower_config(w, target, space, config), dialect).text);
+      std::istringstream text(emit_gpu(lower_config(w, target, space, config), kind).text);
       size_t reads = 0;
       for (std::string line; std::getline(text, line);)
         for (const char* name : {" k[", " v_1["})
@@ -83,7 +83,7 @@ TEST_P(TensorCores, ComputeWhatTheReferenceComputesWithoutRaces) {
     const Function threads = as_function(gpu_program(m.kernels[0]), "threads");
     ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs(), Unwritten::kMayBeMoved), m))
         << to_string(threads);
-    const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
+    const std::string text = emit_gpu(m, "cuda").text;
     EXPECT_NE(text.find("  mma_", text.find("extern \"C\"")), std::string::npos) << "no matrix unit in " << text;
   }
 }
@@ -127,7 +127,7 @@ TEST(StagedTiles, NeedOneBarrierWhenTheyAreDoubleBuffered) {
     const GpuProgram program = gpu_program(m.kernels[0]);
     EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
     // With two stages the barrier waits for all copies; with more, only for those of the iteration that begins.
-    const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
+    const std::string text = emit_gpu(m, "cuda").text;
     const std::string body = text.substr(text.find("__global__"));
     const auto count = [&](const std::string& word) {
       size_t n = 0;

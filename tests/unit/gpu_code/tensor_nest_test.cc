@@ -20,8 +20,7 @@ std::string text_of(const std::string& workload, const std::string& arch, const 
   const Workload w = parse_workload(workload);
   const Target target = Target::parse("cuda -arch=" + arch);
   const Space space = make_space(w, target);
-  return emit_gpu(lower_config(w, target, space, config.empty() ? space.default_config() : space.parse(config)),
-                  GpuDialect::kCuda)
+  return emit_gpu(lower_config(w, target, space, config.empty() ? space.default_config() : space.parse(config)), "cuda")
       .text;
 }
 
@@ -81,7 +80,7 @@ TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
     m.kernels.push_back(function_of({in, out}, make_allocate(s, -1, make_allocate(c, -1, body))));
     m.params = {{"IN", ParamRole::kInput, f32, {64}, Layout::identity({64})},
                 {"OUT", ParamRole::kOutput, f32, {64}, Layout::identity({64})}};
-    return kernels_of(emit_gpu(m, GpuDialect::kCuda).text);
+    return kernels_of(emit_gpu(m, "cuda").text);
   };
   EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 8) * 8; }), HasSubstr("__shfl_xor_sync"));
   EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 16) * 16; }), HasSubstr("__shfl_xor_sync"));
@@ -120,7 +119,7 @@ struct Tile {
     m.kernels.push_back(function_of({in, out}, make_allocate(a, -1, make_allocate(b, -1, make_allocate(c, -1, body)))));
     m.params = {{"IN", ParamRole::kInput, f16, {16 * 24}, Layout::identity({16 * 24})},
                 {"OUT", ParamRole::kOutput, f32, {128}, Layout::identity({128})}};
-    return kernels_of(emit_gpu(m, GpuDialect::kCuda).text);
+    return kernels_of(emit_gpu(m, "cuda").text);
   }
 };
 

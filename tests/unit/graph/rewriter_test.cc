@@ -96,5 +96,72 @@ output "y" %y f32[2, 3]
   EXPECT_EQ(fault_of(made) ? fault_of(made)->what : "", "");
 }
 
+// relu, seen as a row, then exp of it.
+const std::string kViewed = R"(graph g
+input "x" %x f32[2, 3]
+%a = elementwise(op=relu,shape=2x3,operands=none,dtype=f32) %x
+%v = reshape(shape=2x3,to=1x6,dtype=f32) %a
+%b = elementwise(op=exp,shape=1x6,operands=none,dtype=f32) %v
+output "y" %b f32[1, 6]
+)";
+
+TEST(Rewriter, FindsNodesByTheirOperators) {
+  const Rewriter r(read_graph(kViewed), test_context());
+  const ValueId a = r.node(0).outputs[0], v = r.node(1).outputs[0], b = r.node(2).outputs[0];
+  EXPECT_EQ(r.producer(v), &r.node(1));
+  EXPECT_EQ((r.producer<ops::Transpose, ops::Reshape>(v)), &r.node(1));
+  EXPECT_EQ(r.producer<ops::Transpose>(v), nullptr);
+  EXPECT_EQ(r.producer(r.node(0).inputs[0]), nullptr);
+  EXPECT_EQ(r.only_reader<ops::Reshape>(a), &r.node(1));
+  EXPECT_EQ(r.only_reader<ops::Elementwise>(a), nullptr);
+  EXPECT_EQ(r.in_front_of<ops::Reshape>(v), a);
+  EXPECT_EQ(r.in_front_of<ops::Reshape>(b), b);
+  EXPECT_THAT(r.readers(a), ElementsAre(&r.node(1)));
+  EXPECT_THAT(r.readers(b), ElementsAre());
+}
+
+TEST(Rewriter, WhatReplacesANodeHasItsShapeAndName) {
+  Rewriter r(read_graph(kViewed), test_context());
+  const Graph made = r.run([&](const Node& n) {
+    return r.index_of(n) == 2 && r.replace(n, of_text("relu+exp"), {r.now(r.node(0).inputs[0])});
+  });
+  EXPECT_EQ(lines_of(made), R"(%b = elementwise(op=relu+exp,shape=2x3,operands=none,dtype=f32) %x
+%reshape = reshape(shape=2x3,to=1x6,dtype=f32) %b
+output "y" %reshape f32[1, 6]
+)");
+  expect_same_values(read_graph(kViewed), made);
+}
+
+TEST(Rewriter, ANodeStaysWhereAnOperatorRefuses) {
+  const Graph g = read_graph(kTwo);
+  Rewriter r(g, test_context());
+  const auto refuse = []() -> Workload { throw UserError("too long"); };
+  const auto decline = [] { return std::optional<Workload>(); };
+  const Graph made = r.run([&](const Node& n) {
+    EXPECT_FALSE(r.become_if_allowed(n, refuse, {}));
+    EXPECT_FALSE(r.become_if_allowed(n, decline, {}));
+    return false;
+  });
+  EXPECT_EQ(to_string(made), to_string(g));
+  EXPECT_THROW(if_allowed([]() -> Workload { throw InternalError("a bug"); }), InternalError);
+}
+
+class NegOfExp : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+  bool rewrite(const Node& n) {
+    if (n.workload.attributes.text("op") == "exp") become(n, of_text("neg"), n.inputs);
+    return false;
+  }
+};
+
+TEST(Rewriter, AClassOfItIsAPass) {
+  EXPECT_EQ(lines_of(rewritten_by<NegOfExp>(read_graph(kTwo), test_context())),
+            R"(%a = elementwise(op=relu,shape=2x3,operands=none,dtype=f32) %x   # A
+%b = elementwise(op=neg,shape=2x3,operands=none,dtype=f32) %a   # B
+output "y" %b f32[2, 3]
+)");
+}
+
 }  // namespace
 }  // namespace hone

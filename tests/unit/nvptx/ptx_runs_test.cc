@@ -77,7 +77,7 @@ TEST_P(PtxProducts, AreOnTensorCoresAndComputeWhatTheReferenceComputes) {
   for (const Config& config : some_configs(space, 4, rng, tensor_core_algorithm(w))) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
-    const std::string text = emit_ptx_llvm_text(m, target), cuda = emit_gpu(m, GpuDialect::kCuda).text;
+    const std::string text = emit_ptx_llvm_text(m, target), cuda = emit_gpu(m, "cuda").text;
     EXPECT_EQ(text.find("@llvm.nvvm.mma.") != std::string::npos,
               cuda.find(" mma_", cuda.find("extern \"C\"")) != std::string::npos);
     EXPECT_NE(text.find("@llvm.nvvm.mma."), std::string::npos);

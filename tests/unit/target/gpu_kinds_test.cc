@@ -31,17 +31,14 @@ TEST(GpuKinds, HaveTargetsOfTheirOwn) {
 
 TEST(GpuKinds, DifferInWhatTellsThemApart) {
   std::set<std::string_view> names;
-  std::set<GpuDialect> dialects;
   std::set<int32_t> types;
   for (const GpuKind& kind : gpu_kinds()) {
     names.insert(kind.name);
-    dialects.insert(kind.dialect);
     types.insert(kind.device_type);
     for (const int32_t type : kind.host_device_types) EXPECT_NE(type, kind.device_type);
   }
   EXPECT_EQ(names.size(), gpu_kinds().size());
   EXPECT_EQ(types.size(), gpu_kinds().size());
-  EXPECT_LE(dialects.size(), gpu_kinds().size());
 }
 
 TEST(GpuKinds, AreListedForPeople) {

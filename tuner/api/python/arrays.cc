@@ -93,8 +93,8 @@ bool is_of_gpu(int device_type, const CallsOn& on) {
 }
 
 // x's tensor, which is to be given back, after the commands that make it: these are ordered in front of `on`'s stream.
-std::unique_ptr<DLManagedTensor, Release> taken_from(const py::object& x, bool is_of_cuda, const CallsOn& on) {
-  const py::object capsule = is_of_cuda ? x.attr("__dlpack__")(py::arg("stream") = on.stream) : x.attr("__dlpack__")();
+std::unique_ptr<DLManagedTensor, Release> taken_from(const py::object& x, bool has_streams, const CallsOn& on) {
+  const py::object capsule = has_streams ? x.attr("__dlpack__")(py::arg("stream") = on.stream) : x.attr("__dlpack__")();
   auto* const managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
   if (!managed) throw py::error_already_set();
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
@@ -119,7 +119,7 @@ void check_extents(const HoneParam& p, const DLTensor& t) {
 
 // An array on the call's GPU.
 Argument of_gpu(const py::object& x, const HoneParam& p, const CallsOn& on) {
-  auto owner = taken_from(x, on.gpu->device_type == kDLCUDA, on);
+  auto owner = taken_from(x, on.gpu->device_type != kDLOpenCL, on);
   const DLTensor& t = owner->dl_tensor;
   if (!is_same(as_stored(t.dtype), p.plain.dtype)) wrong_type(p, name_of(t.dtype));
   check_extents(p, t);

@@ -32,8 +32,8 @@ namespace {
 namespace py = pybind11;
 
 // The module's code in the GPU's language, and behind it how its kernels are launched.
-std::string gpu_source(const Module& m, GpuDialect dialect) {
-  const GpuSource source = emit_gpu(m, dialect);
+std::string gpu_source(const Module& m, const std::string& kind) {
+  const GpuSource source = emit_gpu(m, kind);
   std::string out = source.text + "\n/* Launches, in order, each after the one before:\n";
   for (const GpuLaunch& l : source.launches)
     out += fmt::format("   {}: {} blocks of {} threads{}\n", l.kernel, l.shape.blocks, l.shape.threads,
@@ -49,7 +49,7 @@ std::string source(const PySchedule& s, const std::string& kind, const std::stri
   const CodegenOptions options{.checked_accesses = unproved(m)};
   if (kind == "llvm") return emit_llvm_text(m, t, options);
   if (kind == "asm") return emit_asm_text(m, t, options);
-  if (const GpuKind* gpu = find_gpu_kind(kind)) return gpu_source(m, gpu->dialect);
+  if (find_gpu_kind(kind)) return gpu_source(m, kind);
   throw py::value_error("source '" + kind + "'; there are llvm, asm, " + of_gpu_kinds(&GpuKind::name, " and "));
 }
 

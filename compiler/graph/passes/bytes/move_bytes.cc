@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "compiler/graph/passes/bytes/bytes.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -16,42 +15,37 @@ namespace {
 struct OfBytes {
   ValueId bytes;  // of the new graph
   DType type;
-  Chain functions;
-  std::string text;  // of the functions
+  Chain functions = {};
+  std::string text = {};  // of the functions
 };
 
-class ByteMover {
+class ByteMover : public Rewriter {
  public:
-  ByteMover(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return is<ops::Elementwise>(n) ? read(n) : move(n); });
+  bool rewrite(const Node& n) {
+    if (!is<ops::Elementwise>(n)) return move(n);
+    read(n);
+    return false;
   }
 
  private:
-  // Whether the node only subtracts a zero point and scales. Other functions stay in front of several readers: once.
-  static bool is_dequantising(const Node& n) {
+  // Functions that only subtract a zero point and scale. Others stay in front of several readers: once.
+  void read(const Node& n) {
     static const std::set<std::string_view> kSteps = {"cast", "sub", "add", "mul"};
-    const std::vector<ChainLink>& links = elementwise_shape(n.workload).chain.links;
-    return std::all_of(links.begin(), links.end(),
-                       [](const ChainLink& l) { return l.function && kSteps.contains(l.function->name); });
-  }
-
-  // The node stays as it is.
-  bool read(const Node& n) {
-    if (n.inputs.size() != 1 || r_.shape(n.inputs[0]) != r_.shape(n.outputs[0])) return false;
-    const DType from = r_.type(n.inputs[0]).dtype, to = r_.type(n.outputs[0]).dtype;
+    if (n.inputs.size() != 1 || shape(n.inputs[0]) != shape(n.outputs[0])) return;
+    const DType from = dtype(n.inputs[0]), to = dtype(n.outputs[0]);
     const auto known = known_.find(n.inputs[0]);
-    if (!is_dequantising(n) || to.is_narrow_float() || !to.is_float() || !(is_byte(from) || known != known_.end()))
-      return false;
-    OfBytes of = is_byte(from) ? OfBytes{r_.now(n.inputs[0]), from, {}, {}} : known->second;
     const std::vector<ChainLink>& own = elementwise_shape(n.workload).chain.links;
+    const bool is_dequantising = std::all_of(
+        own.begin(), own.end(), [](const ChainLink& l) { return l.function && kSteps.contains(l.function->name); });
+    if (!is_dequantising || to.is_narrow_float() || !to.is_float() || !(is_byte(from) || known != known_.end())) return;
+    OfBytes of = is_byte(from) ? OfBytes{now(n.inputs[0]), from} : known->second;
     constexpr size_t kMost = 8;
-    if (of.functions.links.size() + own.size() > kMost) return false;
+    if (of.functions.links.size() + own.size() > kMost) return;
     of.functions.links.insert(of.functions.links.end(), own.begin(), own.end());
     of.text = elementwise_text(of.functions, of.type, c_.functions);
     known_.emplace(n.outputs[0], std::move(of));
-    return false;
   }
 
   bool move(const Node& n) {
@@ -59,31 +53,25 @@ class ByteMover {
                                                       "concat",  "depth_to_space", "space_to_depth"};
     if (!kMoves.contains(n.workload.operator_name()) || n.outputs.size() != 1) return false;
     std::vector<ValueId> inputs;
-    const OfBytes* first = nullptr;
+    OfBytes of{kNoValue, u8};
     for (const ValueId v : n.inputs) {
       const auto known = known_.find(v);
       if (known == known_.end()) return false;
-      if (!first) first = &known->second;
-      if (known->second.type != first->type || known->second.text != first->text) return false;
+      if (inputs.empty()) of = known->second;
+      if (known->second.type != of.type || known->second.text != of.text) return false;
       inputs.push_back(known->second.bytes);
     }
-    if (!first) return false;
-    const OfBytes of = *first;
-    GraphBuilder& b = r_.builder();
-    const ValueId moved = n.workload.attributes.has("dtype") ? b.add(with_elements(n.workload, of.type), inputs)[0]
-                                                             : r_.with_shape(inputs[0], r_.shape(n.outputs[0]));
-    known_.emplace(n.outputs[0], OfBytes{moved, of.type, of.functions, of.text});
-    r_.stand_in(n.outputs[0], b.elementwise(of.text, moved, {}, r_.name(n.outputs[0])));
-    return true;
+    of.bytes = n.workload.attributes.has("dtype") ? b_.add(with_elements(n.workload, of.type), inputs)[0]
+                                                  : with_shape(inputs[0], shape(n.outputs[0]));
+    known_.emplace(n.outputs[0], of);
+    return replace(n, b_.elementwise(of.text, of.bytes, {}, name(n.outputs[0])));
   }
 
-  const PassContext& c_;
-  Rewriter r_;
   std::map<ValueId, OfBytes> known_;  ///< by value of the old graph
 };
 
 }  // namespace
 
-Graph move_bytes(const Graph& g, const PassContext& context) { return ByteMover(g, context).run(); }
+Graph move_bytes(const Graph& g, const PassContext& context) { return rewritten_by<ByteMover>(g, context); }
 
 }  // namespace hone

@@ -1,25 +1,20 @@
 // conv(mul[0.02](sub[124](cast:f32(bytes))), 0.004 * weights)
 // ->   mul[0.00008](cast:f32(conv(bytes, weights) - 124 * sum of weights))     with a border of 124
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <numeric>
 
-#include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/bytes/bytes.h"
 #include "compiler/graph/passes/bytes/whole_weights.h"
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/constants.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/functions/chain.h"
 #include "compiler/ops/products/product.h"
-#include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/rewrite/of_bytes.h"
 #include "compiler/ops/windows/conv_shape.h"
 
@@ -46,62 +41,45 @@ std::optional<Grid> grid_of(const std::vector<double>& table, int64_t least) {
   return Grid{scale, static_cast<int64_t>(zero)};
 }
 
-template <class T>
-TensorData tensor_of(DType t, const Extents& shape, const std::vector<T>& values) {
-  return {{t, shape}, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T))};
+// A value that bytes were dequantised to: u8 in the new graph, and their scale and zero point.
+struct Bytes {
+  ValueId value;
+  Grid steps;
+  ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
+};
+
+// Whether a node computes each element from one, by functions and numbers alone.
+bool is_function(const Node& n) { return is<ops::Elementwise>(n) && n.inputs.size() == 1 && n.outputs.size() == 1; }
+bool is_movement(const Node& n) { return is<ops::Reshape, ops::Transpose>(n); }
+
+// Channels that a word of an image of few lacks.
+int64_t missing_channels(const ConvShape& s) {
+  constexpr int64_t kFew = 16;
+  return s.groups == 1 && s.ci < kFew ? missing_of_word(s.ci) : 0;
 }
 
-class ProductNarrower {
+class ProductNarrower : public Rewriter {
  public:
-  ProductNarrower(const Graph& g, const PassContext& context)
-      : c_(context), is_for_cpu_(context.lanes > 0), r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return narrow(n); });
+  bool rewrite(const Node& n) {
+    if (is<ops::MaxPool2d>(n)) return narrow_pool(n);
+    if (is<ops::BatchMatmul>(n)) return narrow_both(n);
+    return is<ops::Conv2d, ops::DepthwiseConv2d, ops::Dense>(n) && narrow(n);
   }
 
  private:
-  // A value that bytes were dequantised to: u8 in the new graph, and their scale and zero point.
-  struct Bytes {
-    ValueId value;
-    Grid steps;
-    ValueId zero = kNoValue;  // one that only a call knows, of one element; steps.zero is added to it
-  };
-
-  const Node* producer(ValueId v) const { return r_.producer(v); }
-
-  // Whether a node computes each element from one, by functions and numbers alone.
-  static bool is_function(const Node& n) {
-    return is<ops::Elementwise>(n) && n.inputs.size() == 1 && n.outputs.size() == 1;
-  }
   // x - y of whole numbers, y of one element.
   bool subtracts_one(const Node& n) const {
     return is<ops::Elementwise>(n) && n.workload.attributes.text("op") == "sub" && n.inputs.size() == 2 &&
-           r_.type(n.outputs[0]).dtype == i16 && element_count(r_.shape(n.inputs[1])) == 1;
-  }
-  static bool is_movement(const Node& n) { return is<ops::Reshape, ops::Transpose>(n); }
-
-  static bool has_border(const Node& convolution) {
-    const ConvShape& s = conv_shape(convolution.workload);
-    return s.pad_top + s.pad_left + s.pad_bottom + s.pad_right > 0;
-  }
-
-  // Channels that a word of an image of few lacks.
-  static int64_t missing_channels(const Node& convolution) {
-    constexpr int64_t kFew = 16;
-    const ConvShape& s = conv_shape(convolution.workload);
-    return s.groups == 1 && s.ci < kFew ? (kDotBytes - s.ci % kDotBytes) % kDotBytes : 0;
-  }
-  static ValueId with_zeros(GraphBuilder& b, ValueId v, int64_t channels) {
-    return b.pad(v, {0, 0, 0, 0}, {0, channels, 0, 0});
+           dtype(n.outputs[0]) == i16 && has_one_element(n.inputs[1]);
   }
 
   // The byte from which the whole number `zero` was converted; kNoValue when it may be no byte.
   ValueId byte_behind(ValueId zero) const {
-    const Node* n = producer(zero);
-    while (n && is_movement(*n)) n = producer(n->inputs[0]);
+    const Node* n = producer<ops::Elementwise>(in_front_of<ops::Reshape, ops::Transpose>(zero));
     if (!n || !is_function(*n) || n->workload.attributes.text("op") != "cast:s16") return kNoValue;
-    return is_byte(r_.type(n->inputs[0]).dtype) ? n->inputs[0] : kNoValue;
+    return is_byte(dtype(n->inputs[0])) ? n->inputs[0] : kNoValue;
   }
 
   // Whether where the border is may be written down, an element of a plane each.
@@ -112,26 +90,22 @@ class ProductNarrower {
 
   // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
   ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
-    GraphBuilder& b = r_.builder();
-    const ValueId padded = b.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
-    const int64_t h = b.type(padded).shape[2], w = b.type(padded).shape[3];
+    const ValueId padded = b_.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
+    const int64_t h = b_.type(padded).shape[2], w = b_.type(padded).shape[3];
     std::vector<uint8_t> inside;
     for (int64_t y = 0; y < h; ++y)
       for (int64_t x = 0; x < w; ++x)
         inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
-    const ValueId zero = b.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
-                                       r_.with_shape(r_.now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
-    return b.elementwise("where", padded, {b.constant(tensor_of(boolean, {1, 1, h, w}, inside)), zero});
+    const ValueId zero = b_.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
+                                        with_shape(now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
+    return b_.elementwise("where", padded, {b_.constant(tensor_of({boolean, {1, 1, h, w}}, inside)), zero});
   }
 
   // The results of functions for each byte; the function nearest to the bytes is the last of the list.
   std::vector<double> table_of(const std::vector<const Node*>& functions, DType bytes) const {
     TensorData x = all_bytes(bytes);
-    for (auto f = functions.rbegin(); f != functions.rend(); ++f) {
-      x = evaluate(*elementwise_of(c_.operators, c_.functions, elementwise_shape((*f)->workload).chain, {x.type()}),
-                   {&x, 1})
-              .front();
-    }
+    for (auto f = functions.rbegin(); f != functions.rend(); ++f)
+      x = evaluated(elementwise_shape((*f)->workload).chain, {x}, c_);
     return x.values();
   }
 
@@ -139,7 +113,7 @@ class ProductNarrower {
   std::optional<Bytes> bytes_behind(ValueId v) {
     std::vector<const Node*> functions, movements;
     ValueId zero = kNoValue;
-    while (!is_byte(r_.type(v).dtype)) {
+    while (!is_byte(dtype(v))) {
       const Node* n = producer(v);
       // Before that no function but a conversion: zeros are whole numbers of bytes.
       if (n && functions.empty() && zero == kNoValue && subtracts_one(*n)) {
@@ -152,73 +126,64 @@ class ProductNarrower {
       v = n->inputs[0];
     }
     if (functions.empty()) return std::nullopt;
-    const DType type = r_.type(v).dtype;
+    const DType type = dtype(v);
     std::string key = to_string(type);
     for (const Node* f : functions)
-      key += "+" + f->workload.attributes.text("op") + ":" + to_string(r_.type(f->outputs[0]).dtype);
+      key += "+" + f->workload.attributes.text("op") + ":" + to_string(dtype(f->outputs[0]));
     auto known = steps_.find(key);
     if (known == steps_.end())
       known = steps_.emplace(key, grid_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
     if (!known->second) return std::nullopt;
-    Bytes out{r_.now(v), *known->second, zero};
+    Bytes out{now(v), *known->second, zero};
     if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
     if (type == i8) {
       out.value = unsigned_of(v);
       out.steps.zero += kBytes / 2;
     }
     for (auto m = movements.rbegin(); m != movements.rend(); ++m)
-      out.value = r_.builder().add(with_elements((*m)->workload, u8), {out.value}).front();
+      out.value = b_.add(with_elements((*m)->workload, u8), {out.value}).front();
     return out;
   }
 
   // s8 as u8, 128 more.
   ValueId unsigned_of(ValueId v) {
     auto known = unsigned_.find(v);
-    if (known == unsigned_.end())
-      known = unsigned_.emplace(v, r_.builder().elementwise("cast:s16+add[128]:u8", r_.now(v))).first;
+    if (known == unsigned_.end()) known = unsigned_.emplace(v, b_.elementwise("cast:s16+add[128]:u8", now(v))).first;
     return known->second;
   }
 
   // The largest of numbers in ascending steps is that of the largest byte.
   bool narrow_pool(const Node& n) {
-    if (n.workload.attributes.text("epilogue") != "none" || n.workload.attributes.text("prologue") != "none" ||
-        dtypes_of(n.workload).in != f32)
-      return false;
+    if (has_epilogue(n) || has_prologue(n) || dtypes_of(n.workload).in != f32) return false;
     const auto bytes = bytes_behind(n.inputs[0]);
     if (!bytes || bytes->steps.scale <= 0 || bytes->zero != kNoValue) return false;
-    GraphBuilder& b = r_.builder();
-    const ValueId most = b.add(with_elements(n.workload, u8), {bytes->value}).front();
+    const ValueId most = b_.add(with_elements(n.workload, u8), {bytes->value}).front();
     const auto text = [](auto number) { return argument_text(static_cast<float>(number)); };
-    r_.stand_in(n.outputs[0],
-                b.elementwise(
-                    fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero), text(bytes->steps.scale)), most));
-    return true;
+    return replace(
+        n, b_.elementwise(fmt::format("cast:f32+sub[{}]+mul[{}]", text(bytes->steps.zero), text(bytes->steps.scale)),
+                          most));
   }
 
+  static bool is_of_f32(const DTypes& t) { return t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32; }
+
   bool narrow(const Node& n) {
-    if (is<ops::MaxPool2d>(n)) return narrow_pool(n);
-    if (is<ops::BatchMatmul>(n)) return narrow_both(n);
-    const bool is_convolution = is<ops::Conv2d, ops::DepthwiseConv2d>(n);
-    if (!is_convolution && !is<ops::Dense>(n)) return false;
-    const Attributes& a = n.workload.attributes;
+    const ConvShape* image_shape = is<ops::Dense>(n) ? nullptr : &conv_shape(n.workload);
     const DTypes& t = dtypes_of(n.workload);
-    const bool of_floats = t.in == f32 && t.weight == f32 && t.out == f32 && !t.tf32,
-               of_numbers = t.in == i16 && t.weight == i16 && t.accumulate == i32 && t.out == i32;
-    const bool has_bias = a.text("epilogue") == "bias";
-    if (!(of_floats || of_numbers) || !(has_bias || a.text("epilogue") == "none") || a.text("prologue") != "none" ||
-        !r_.is_constant(n.inputs[1]) || (is_convolution && layout_of(n.workload).in != "NCHW"))
+    const bool of_floats = is_of_f32(t),
+               of_numbers = t.in == i16 && t.weight == i16 && t.accumulate == i32 && t.out == i32,
+               has_bias = n.workload.attributes.text("epilogue") == "bias";
+    if (!(of_floats || of_numbers) || has_epilogue(n) != has_bias || has_prologue(n) || !is_constant(n.inputs[1]) ||
+        (image_shape && layout_of(n.workload).in != "NCHW") || (has_bias && !is_constant(n.inputs[2])))
       return false;
-    if (has_bias && !r_.is_constant(n.inputs[2])) return false;
-    const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;
+    const TensorData& weight = data(n.inputs[1]);
     const auto channels = static_cast<size_t>(weight.type().shape[0]);
     const int64_t each = weight.elements() / static_cast<int64_t>(channels);
     if (each > (int64_t{1} << 31) / (kBytes * kMostFactor)) return false;  // sums of s32
     const auto bytes = bytes_behind(n.inputs[0]);
-    if (!bytes) return of_floats && is<ops::Dense>(n) && narrow_weights(n);
+    if (!bytes) return of_floats && !image_shape && narrow_weights(n);
     if (of_numbers && bytes->steps.scale != 1) return false;
-    const bool has_own_border = bytes->zero != kNoValue && is_convolution && has_border(n);
-    if (has_own_border && (byte_behind(bytes->zero) == kNoValue || !can_have_border(conv_shape(n.workload))))
-      return false;
+    const bool has_own_border = has_border(n) && bytes->zero != kNoValue;
+    if (has_own_border && (byte_behind(bytes->zero) == kNoValue || !can_have_border(*image_shape))) return false;
     const auto whole = whole_weights(weight);
     if (!whole) return false;
     std::vector<double> scales(channels);
@@ -227,30 +192,30 @@ class ProductNarrower {
       if (!std::isnormal(static_cast<float>(scales[c]))) return false;  // digits would be lost
     }
 
-    GraphBuilder& b = r_.builder();
     // A few input channels are filled up to a word, because four bytes are multiplied at once.
     ValueId image = bytes->value;
-    TensorData factors = tensor_of(i8, weight.type().shape, whole->numbers);
-    const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(n) : 0;
-    if (missing > 0) {
-      image = with_zeros(b, image, missing);
-      factors = *b.constant_of(with_zeros(b, b.constant(std::move(factors)), missing));
-    }
+    TensorData factors = tensor_of({i8, weight.type().shape}, whole->numbers);
+    const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(*image_shape) : 0;
     BytesRead read;
+    if (missing > 0) {
+      const auto with_zeros = [&](ValueId v) { return b_.pad(v, {0, 0, 0, 0}, {0, missing, 0, 0}); };
+      image = with_zeros(image);
+      factors = *b_.constant_of(with_zeros(b_.constant(std::move(factors))));
+      read.input_channels = weight.type().shape[1] + missing;
+    }
     if (has_own_border) {
-      image = with_border(image, *bytes, conv_shape(n.workload));
-      const Extents& bordered = b.type(image).shape;
+      image = with_border(image, *bytes, *image_shape);
+      const Extents& bordered = b_.type(image).shape;
       read.height = bordered[2], read.width = bordered[3];
-    } else if (is_convolution && has_border(n)) {
+    } else if (has_border(n)) {
       read.border = bytes->steps.zero;
     }
-    if (missing > 0) read.input_channels = weight.type().shape[1] + missing;
-    const ValueId weights = b.constant(std::move(factors), r_.name(n.inputs[1]));
-    ValueId v = b.add(sums_of_bytes(n.workload, read), {image, weights}).front();
-    Extents by_channel(b.type(v).shape.size(), 1);
-    by_channel[is_convolution ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
+    const ValueId weights = of_weights(n, std::move(factors));
+    ValueId v = b_.add(sums_of_bytes(n.workload, read), {image, weights}).front();
+    Extents by_channel(b_.type(v).shape.size(), 1);
+    by_channel[image_shape ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
     const auto apply = [&](const std::string& op, TensorData operand) {
-      v = b.elementwise(op, v, {b.constant(std::move(operand), r_.name(n.inputs[1]))});
+      v = b_.elementwise(op, v, {of_weights(n, std::move(operand))});
     };
 
     // The zero point's part of each sum, and the bias, when it is a whole number of steps.
@@ -261,54 +226,45 @@ class ProductNarrower {
       shift[c] = static_cast<int32_t>(-bytes->steps.zero * sums[c]);
     }
     if (bytes->zero != kNoValue) {
-      ValueId zero = r_.with_shape(r_.now(bytes->zero), Extents(by_channel.size(), 1));
-      zero = b.elementwise("cast:s32", zero);
-      const ValueId own = b.constant(tensor_of(i32, by_channel, sums));
-      v = b.elementwise("sub", v, {b.elementwise("mul", own, {zero})});
+      const ValueId zero = b_.elementwise("cast:s32", with_shape(now(bytes->zero), Extents(by_channel.size(), 1)));
+      const ValueId own = b_.constant(tensor_of({i32, by_channel}, sums));
+      v = b_.elementwise("sub", v, {b_.elementwise("mul", own, {zero})});
     }
-    const std::vector<double> bias =
-        has_bias ? r_.graph().value(n.inputs[2]).constant->values() : std::vector<double>{};
+    const std::vector<double> bias = has_bias ? data(n.inputs[2]).values() : std::vector<double>{};
     const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
     const bool joins_bias =
         has_bias && join_bias(bias, of_numbers ? std::vector<double>(channels, 1) : scales, room, &shift);
     if (std::any_of(shift.begin(), shift.end(), [](int32_t s) { return s != 0; }))
-      apply("add", tensor_of(i32, by_channel, shift));
+      apply("add", tensor_of({i32, by_channel}, shift));
     if (of_floats) {
-      v = b.elementwise("cast:f32", v);
-      apply("mul", tensor_of(f32, by_channel, std::vector<float>(scales.begin(), scales.end())));
+      v = b_.elementwise("cast:f32", v);
+      apply("mul", floats_of({f32, by_channel}, scales));
     }
-    if (has_bias && !joins_bias) {
-      if (of_floats)
-        apply("add", tensor_of(f32, by_channel, std::vector<float>(bias.begin(), bias.end())));
-      else
-        apply("add", tensor_of(i32, by_channel, std::vector<int32_t>(bias.begin(), bias.end())));
-    }
-    r_.stand_in(n.outputs[0], v);
-    return true;
+    if (has_bias && !joins_bias)
+      apply("add", of_floats ? floats_of({f32, by_channel}, bias)
+                             : tensor_of({i32, by_channel}, std::vector<int32_t>(bias.begin(), bias.end())));
+    return replace(n, v);
   }
 
   // Whether the value's only reader makes bytes of it, by functions of one element, perhaps moved.
   bool becomes_bytes(ValueId v) const {
     constexpr int kMostFunctions = 8;
     for (int i = 0; i < kMostFunctions; ++i) {
-      const std::vector<int>& readers = r_.uses().readers[v];
-      if (readers.size() != 1 || r_.uses().is_output[v]) return false;
-      const Node& n = r_.graph().nodes[readers[0]];
-      if (!is_function(n) && !is_movement(n)) return false;
-      v = n.outputs[0];
-      if (is_byte(r_.type(v).dtype)) return true;
+      const Node* n = only_reader(v);
+      if (!n || !(is_function(*n) || is_movement(*n))) return false;
+      v = n->outputs[0];
+      if (is_byte(dtype(v))) return true;
     }
     return false;
   }
 
   // u8 as s8, 128 less.
-  ValueId signed_of(ValueId v) { return r_.builder().elementwise("cast:s16+sub[128]:s8", v); }
+  ValueId signed_of(ValueId v) { return b_.elementwise("cast:s16+sub[128]:s8", v); }
   // The sums of whole numbers along an axis, which stays as one of one element, times a number.
   ValueId sums_of(ValueId v, int64_t axis, int64_t factor) {
-    GraphBuilder& b = r_.builder();
-    v = b.elementwise("cast:s32", v);
-    v = b.add_one("reduce", {{"op", "sum"}, {"axes", std::to_string(axis)}, {"keepdims", "1"}}, {v});
-    return factor == 1 ? v : b.elementwise(fmt::format("mul[{}]", whole_text(factor)), v);
+    v = b_.elementwise("cast:s32", v);
+    v = b_.add_one("reduce", {{"op", "sum"}, {"axes", std::to_string(axis)}, {"keepdims", "1"}}, {v});
+    return factor == 1 ? v : b_.elementwise(fmt::format("mul[{}]", whole_text(factor)), v);
   }
   // Exact, where a float is not.
   static std::string whole_text(int64_t number) { return number == 1 ? "1.0" : std::to_string(number); }
@@ -319,8 +275,7 @@ class ProductNarrower {
   bool narrow_both(const Node& n) {
     const DTypes& t = dtypes_of(n.workload);
     const ProductShape& s = product_shape(n.workload);
-    if (t.in != f32 || t.weight != f32 || t.out != f32 || t.tf32 || n.workload.attributes.text("epilogue") != "none" ||
-        n.workload.attributes.text("prologue") != "none" || s.k > (int64_t{1} << 31) / (kBytes * kBytes) ||
+    if (!is_of_f32(t) || has_epilogue(n) || has_prologue(n) || s.k > (int64_t{1} << 31) / (kBytes * kBytes) ||
         !becomes_bytes(n.outputs[0]))
       return false;
     const auto x = bytes_behind(n.inputs[0]), y = x ? bytes_behind(n.inputs[1]) : std::nullopt;
@@ -328,29 +283,27 @@ class ProductNarrower {
     const auto scale = static_cast<float>(x->steps.scale * y->steps.scale);
     if (!std::isnormal(scale)) return false;
     // GPUs multiply u8 by s8 alone.
-    const bool first_is_signed = is_for_cpu_ && s.m <= s.n;
+    const bool first_is_signed = c_.lanes > 0 && s.m <= s.n;
     const ValueId a = first_is_signed ? signed_of(x->value) : x->value,
                   c = first_is_signed ? y->value : signed_of(y->value);
     const int64_t p = x->steps.zero - (first_is_signed ? kBytes / 2 : 0),
                   q = y->steps.zero - (first_is_signed ? 0 : kBytes / 2);
-    GraphBuilder& b = r_.builder();
-    const int64_t missing = (kDotBytes - s.k % kDotBytes) % kDotBytes;  // of a word; zeros add nothing
+    const int64_t missing = missing_of_word(s.k);  // zeros add nothing
     const auto filled = [&](ValueId of, const Extents& after) {
-      return missing == 0 ? of : b.pad(of, {0, 0, 0}, after);
+      return missing == 0 ? of : b_.pad(of, {0, 0, 0}, after);
     };
-    ValueId v = b.add(matmul_of_bytes(n.workload, first_is_signed, s.k + missing),
-                      {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})})
+    ValueId v = b_.add(matmul_of_bytes(n.workload, first_is_signed, s.k + missing),
+                       {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})})
                     .front();
     const auto function = [&](const std::string& op, std::vector<ValueId> operands) {
-      v = b.elementwise(op, v, std::move(operands));
+      v = b_.elementwise(op, v, std::move(operands));
     };
     if (p != 0) function("sub", {sums_of(c, 1, p)});
     if (q != 0) function("sub", {sums_of(a, 2, q)});
     if (p != 0 && q != 0) function(fmt::format("add[{}]", whole_text(s.k * p * q)), {});
     function("cast:f32", {});
     function(fmt::format("mul[{}]", argument_text(scale)), {});
-    r_.stand_in(n.outputs[0], v);
-    return true;
+    return replace(n, v);
   }
 
   // A product of few rows of floats is bound by reading its weights; bytes are a quarter of them. Converting them costs
@@ -358,51 +311,45 @@ class ProductNarrower {
   // 0.60 of the time and four 1.17, with 4096 x 4096 0.18 and 0.37 (Zen 4, one thread).
   bool narrow_weights(const Node& n) {
     constexpr int64_t kFewRows = 4, kLeastWeights = 1 << 16, kBeyondCaches = 1 << 22;
-    const TensorData& weight = *r_.graph().value(n.inputs[1]).constant;
-    const int64_t rows = r_.shape(n.inputs[0])[0];
+    const TensorData& weight = data(n.inputs[1]);
+    const int64_t rows = shape(n.inputs[0])[0];
     if (rows > kFewRows || weight.elements() < (rows == 1 ? kLeastWeights : kBeyondCaches)) return false;
     const auto blocks = whole_blocks(weight);
     if (!blocks) return false;
     if (blocks->bits == 4 || blocks->size < weight.type().shape[1]) return narrow_blocks(n, *blocks);
     const auto whole = whole_weights(weight);
     if (!whole) return false;
-    GraphBuilder& b = r_.builder();
-    const std::string& name = r_.name(n.inputs[1]);
-    const ValueId numbers = b.constant(tensor_of(i8, weight.type().shape, whole->numbers), name);
-    ValueId v = b.add(with_weights_of_bytes(n.workload), {r_.now(n.inputs[0]), numbers}).front();
+    const ValueId numbers = of_weights(n, tensor_of({i8, weight.type().shape}, whole->numbers));
+    ValueId v = b_.add(with_weights_of_bytes(n.workload), {now(n.inputs[0]), numbers}).front();
     const Extents by_channel{1, weight.type().shape[0]};
-    const std::vector<float> scales(whole->scales.begin(), whole->scales.end());
-    v = b.elementwise("mul", v, {b.constant(tensor_of(f32, by_channel, scales), name)});
-    if (n.inputs.size() > 2)
-      v = b.elementwise("add", v, {b.constant(r_.graph().value(n.inputs[2]).constant->reshaped(by_channel), name)});
-    r_.stand_in(n.outputs[0], v);
-    return true;
+    v = b_.elementwise("mul", v, {of_weights(n, floats_of({f32, by_channel}, whole->scales))});
+    if (n.inputs.size() > 2) v = b_.elementwise("add", v, {of_weights(n, data(n.inputs[2]).reshaped(by_channel))});
+    return replace(n, v);
   }
 
   // Narrows a product with these weights.
   bool narrow_blocks(const Node& n, const WholeBlocks& w) {
-    const Extents& shape = r_.shape(n.inputs[1]);
-    const int64_t numbers_of_word = 32 / w.bits, blocks = shape[1] / w.size;
+    const int64_t numbers_of_word = 32 / w.bits, rows = shape(n.inputs[1])[0], columns = shape(n.inputs[1])[1];
     if (w.size % numbers_of_word != 0) return false;
-    GraphBuilder& b = r_.builder();
-    const std::string& name = r_.name(n.inputs[1]);
     std::vector<uint32_t> words(w.numbers.size() / static_cast<size_t>(numbers_of_word));
     for (size_t i = 0; i < w.numbers.size(); ++i)
       words[i / static_cast<size_t>(numbers_of_word)] |= static_cast<uint32_t>(w.numbers[i])
                                                          << static_cast<int64_t>(i) % numbers_of_word * w.bits;
     const bool one_zero = std::all_of(w.zeros.begin(), w.zeros.end(), [&](uint8_t z) { return z == w.zeros[0]; });
-    std::vector<ValueId> inputs{r_.now(n.inputs[0]),
-                                b.constant(tensor_of(u32, {shape[0], shape[1] / numbers_of_word}, words), name),
-                                b.constant(tensor_of(f32, {shape[0], blocks}, w.scales), name)};
-    if (!one_zero) inputs.push_back(b.constant(tensor_of(u8, {shape[0], blocks}, w.zeros), name));
+    std::vector<ValueId> inputs{now(n.inputs[0]),
+                                of_weights(n, tensor_of({u32, {rows, columns / numbers_of_word}}, words)),
+                                of_weights(n, tensor_of({f32, {rows, columns / w.size}}, w.scales))};
+    if (!one_zero) inputs.push_back(of_weights(n, tensor_of({u8, {rows, columns / w.size}}, w.zeros)));
     const bool has_bias = n.inputs.size() > 2;
-    if (has_bias) inputs.push_back(r_.now(n.inputs[2]));
-    r_.stand_in(n.outputs[0], b.add_one("dense_nbits",
-                                        {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
-                                         {"epilogue", has_bias ? "bias" : "none"}},
-                                        inputs));
-    return true;
+    if (has_bias) inputs.push_back(now(n.inputs[2]));
+    return replace(n, b_.add_one("dense_nbits",
+                                 {{"zero", one_zero ? std::to_string(w.zeros[0]) : "each"},
+                                  {"epilogue", has_bias ? "bias" : "none"}},
+                                 inputs));
   }
+
+  // A constant, named after the weights.
+  ValueId of_weights(const Node& n, TensorData data) { return b_.constant(std::move(data), name(n.inputs[1])); }
 
   // Adds a bias to `shift`, in units of `scales`. False, and nothing changed, where it is no whole number of them, or
   // has no room.
@@ -421,15 +368,12 @@ class ProductNarrower {
     return true;
   }
 
-  const PassContext& c_;
-  const bool is_for_cpu_;
-  Rewriter r_;
   std::map<std::string, std::optional<Grid>> steps_;  // by the functions
   std::map<ValueId, ValueId> unsigned_;
 };
 
 }  // namespace
 
-Graph narrow_products(const Graph& g, const PassContext& context) { return ProductNarrower(g, context).run(); }
+Graph narrow_products(const Graph& g, const PassContext& context) { return rewritten_by<ProductNarrower>(g, context); }
 
 }  // namespace hone

@@ -1,4 +1,3 @@
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/rewrite/changed.h"
 
@@ -7,7 +6,8 @@ namespace hone {
 Graph sum_in_f16(const Graph& g, const PassContext& context) {
   Rewriter r(g, context);
   return r.run([&](const Node& n) {
-    if (const auto narrow = with_sums_in_f16(n.workload)) r.become(n, *narrow, n.inputs);
+    r.become_if_allowed(
+        n, [&] { return with_sums_in_f16(n.workload); }, n.inputs);
     return false;
   });
 }

@@ -1,13 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ir/layout.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -42,69 +39,67 @@ std::optional<Extents> under_shape(const Extents& own, const Extents& shape, con
   return out;
 }
 
-class EpilogueFuser {
+class EpilogueFuser : public Rewriter {
  public:
-  EpilogueFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
+  using Rewriter::Rewriter;
 
   // One walk is enough: a node that takes others in stands where the last of them stood, in front of all that read it.
-  Graph run() {
-    return r_.run([&](const Node& n) {
-      if (is<ops::Elementwise>(n)) join_inputs(n);
-      return false;
-    });
+  bool rewrite(const Node& n) {
+    if (is<ops::Elementwise>(n)) join_inputs(n);
+    return false;
   }
 
  private:
   // Tries the operand that is computed last first: when it absorbs the node, the others become epilogue operands.
   void join_inputs(const Node& n) {
     std::vector<ValueId> inputs = n.inputs;
-    const auto when = [&](ValueId v) { return r_.uses().producer[v]; };
+    const auto when = [&](ValueId v) { return uses().producer[v]; };
     std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return when(a) > when(b); });
     std::string why;
     for (const ValueId v : inputs) {
       const std::string own = join(v, n);
       if (own.empty()) return;
       // The reported reason is that of the main value, which has the output's shape, not of other operands.
-      if (why.empty() || r_.shape(v) == r_.shape(n.outputs[0])) why = own;
+      if (why.empty() || shape(v) == shape(n.outputs[0])) why = own;
     }
     if (c_.notes) c_.notes->say(n.origin, why);
   }
 
   std::string why_others_need(ValueId v) const {
-    return r_.uses().is_output[v] ? fmt::format("%{} is an output of the model", r_.name(v))
-                                  : fmt::format("others read %{}, too", r_.name(v));
+    return is_output(v) ? fmt::format("%{} is an output of the model", name(v))
+                        : fmt::format("others read %{}, too", name(v));
   }
 
   // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view. Empty, or why not.
   std::string join(ValueId v, const Node& n) {
-    const Node* a = r_.producer(v);
-    if (!a) return fmt::format("no operator computes %{}", r_.name(v));
-    if (!r_.is_only_read_by(v, n)) return why_others_need(v);
-    const Node* view = is<ops::Reshape>(*a) ? a : nullptr;
-    const ValueId made = view ? view->inputs[0] : v;
-    if (view) {
-      a = r_.producer(made);
-      if (!a) return fmt::format("no operator computes %{}", r_.name(made));
-      if (!r_.is_only_read_by(made, *view)) return why_others_need(made);
+    const Node *a = nullptr, *view = nullptr, *reader = &n;
+    ValueId made = v;
+    for (;;) {
+      a = producer(made);
+      if (!a) return fmt::format("no operator computes %{}", name(made));
+      if (!is_only_read_by(made, *reader)) return why_others_need(made);
+      if (view || !is<ops::Reshape>(*a)) break;
+      view = reader = a;
+      made = a->inputs[0];
     }
-    const bool is_seen_twice = view && r_.shape(made) != shape_of(*a);
+    const bool is_seen_twice = view && shape(made) != shape_of(*a);
     if (!a->workload.attributes.has("epilogue") || a->outputs.size() != 1 || is_seen_twice)
-      return fmt::format("{}, which computes %{}, takes no epilogue", a->workload.operator_name(), r_.name(made));
+      return fmt::format("{}, which computes %{}, takes no epilogue", a->workload.operator_name(), name(made));
     // In blocks, operands would have to be, too.
     if (a->workload.attributes.has("layout") && layout_of(a->workload).in_block > 0)
-      return fmt::format("%{} lies in blocks of channels", r_.name(made));
+      return fmt::format("%{} lies in blocks of channels", name(made));
     // Constants of the channels are the operator's own kind of operand, where it has one.
     std::string why =
-        fmt::format("its operands do not fit the {} that computes %{}", a->workload.operator_name(), r_.name(made));
+        fmt::format("its operands do not fit the {} that computes %{}", a->workload.operator_name(), name(made));
     for (const bool by_channel : {true, false})
       if (const auto chain = chain_from(n, v, *a, by_channel)) {
-        if (become(*a, n, v, *chain)) {
-          if (view) r_.drop(*view);
-          r_.drop(*a);
+        if (take_in(*a, n, v, *chain)) {
+          if (view) drop(*view);
+          drop(*a);
           return "";
         }
         why = fmt::format("the {} that computes %{} does not take the longer epilogue", a->workload.operator_name(),
-                          r_.name(made));
+                          name(made));
       }
     return why;
   }
@@ -115,83 +110,53 @@ class EpilogueFuser {
   // The elementwise node as a chain on the anchor's value, its operands as epilogues have them.
   std::optional<BoundChain> chain_from(const Node& e, ValueId v, const Node& a, bool by_channel) {
     const ElementwiseShape& s = elementwise_shape(e.workload);
-    if (r_.shape(v) != s.shape) return std::nullopt;
-    BoundChain out = bound_chain(e);
-    if (e.inputs[0] != v) {
-      // x - conv is conv.rsub(x)
-      if (e.inputs.size() < 2 || e.inputs[1] != v) return std::nullopt;
-      auto other = exchanged_chain(std::move(out), e.inputs[0], c_.functions);
-      if (!other) return std::nullopt;
-      out = std::move(*other);
-    }
-    const Extents value = shape_of(a);
-    auto operand = out.operands.begin();
-    for (ChainLink& link : out.chain.links)
-      for (Argument& argument : link.arguments)
-        if (std::holds_alternative<Operand>(argument)) {
-          const ValueId id = *operand++;
-          if (id == v) continue;  // becomes a label
-          const auto of = operand_for(id, s.shape, value, by_channel);
-          if (!of) return std::nullopt;
-          argument = *of;
-        }
-    return out;
+    auto out = shape(v) == s.shape ? chain_on(e, v, c_.functions) : std::nullopt;
+    const auto as_epilogue = [&](ValueId id, const Operand& o) {
+      if (id == v) return std::optional<Argument>(o);  // becomes a label
+      return operand_for(id, s.shape, shape_of(a), by_channel);
+    };
+    return out && out->change_operands(as_epilogue) ? out : std::nullopt;
   }
 
   // How value `id`, an operand for elements of `shape`, is an operand for those of `value`, the same under another
   // shape.
-  std::optional<Operand> operand_for(ValueId id, const Extents& shape, const Extents& value, bool by_channel) const {
-    const Extents& own = r_.shape(id);
+  std::optional<Argument> operand_for(ValueId id, const Extents& whole, const Extents& value, bool by_channel) const {
+    const Extents& own = shape(id);
     const size_t axis = value.size() == 4 ? 1 : value.size() - 1;
-    const auto there = under_shape(own, shape, value);
-    if (by_channel && there && r_.is_constant(id) && (*there)[axis] == element_count(own) &&
+    const auto there = under_shape(own, whole, value);
+    if (by_channel && there && is_constant(id) && (*there)[axis] == element_count(own) &&
         value[axis] == element_count(own))
       return Operand{Operand::Kind::kChannel, {}};
-    if (own == shape) return Operand{Operand::Kind::kSame, {}};
+    if (own == whole) return Operand{Operand::Kind::kSame, {}};
     if (element_count(own) == 1) return Operand{Operand::Kind::kOne, {}};
     if (there) return Operand{Operand::Kind::kShape, *there};
     return std::nullopt;
   }
 
   // The elementwise node does the anchor's work, too; views carry values to nodes that need other shapes.
-  bool become(const Node& a, const Node& e, ValueId v, const BoundChain& second) {
-    const Extents value = shape_of(a);
-    size_t own = 0;
-    Chain first;
-    std::vector<ValueId> operands;
-    for (const BoundLink& l : bound_links(a)) {
-      first.links.push_back(l.link);
-      operands.insert(operands.end(), l.operands.begin(), l.operands.end());
-      own += l.operands.size();
-    }
-    const BoundChain chain = joined({first, operands}, second, v, kNoValue);
-    try {
+  bool take_in(const Node& a, const Node& e, ValueId v, const BoundChain& second) {
+    const BoundChain own = bound_epilogue(a), chain = joined(own, second, v, kNoValue);
+    std::vector<ValueId> inputs(a.inputs.begin(), a.inputs.end() - static_cast<std::ptrdiff_t>(own.operands.size()));
+    const size_t first = inputs.size();
+    inputs.insert(inputs.end(), chain.operands.begin(), chain.operands.end());
+    const auto is_as_wanted = [](const TensorType& wanted, const TensorType& have) {
+      return wanted.dtype == have.dtype && element_count(wanted.shape) == element_count(have.shape);
+    };
+    const auto with_both = [&]() -> std::optional<Workload> {
       // Channels are constants there.
-      const Workload w = with_epilogue(a.workload, chain.chain, value, c_.functions);
-      if (epilogue_of(w).chain.empty()) return false;
+      const Workload w = with_epilogue(a.workload, chain.chain, shape_of(a), c_.functions);
+      if (epilogue_of(w).chain.empty()) return std::nullopt;
       const Inferred types = inferred(w);
-      // The values as the operator takes them.
-      std::vector<ValueId> inputs(a.inputs.begin(), a.inputs.end() - static_cast<std::ptrdiff_t>(own));
-      for (const ValueId operand : chain.operands) {
-        const TensorType &wanted = types.inputs[inputs.size()], &have = r_.type(operand);
-        if (wanted.dtype != have.dtype || element_count(wanted.shape) != element_count(have.shape)) return false;
-        inputs.push_back(operand);
-      }
-      const TensorType &result = types.outputs[0], &wanted = r_.type(e.outputs[0]);
-      if (element_count(result.shape) != element_count(wanted.shape) || result.dtype != wanted.dtype) return false;
-      r_.become(e, w, std::move(inputs), &a);
-    } catch (const UserError&) {
-      return false;
-    }
-    return true;
+      for (size_t i = first; i < inputs.size(); ++i)
+        if (!is_as_wanted(types.inputs[i], type(inputs[i]))) return std::nullopt;
+      return is_as_wanted(types.outputs[0], type(e.outputs[0])) ? std::optional(w) : std::nullopt;
+    };
+    return become_if_allowed(e, with_both, inputs, &a);
   }
-
-  const PassContext& c_;
-  Rewriter r_;
 };
 
 }  // namespace
 
-Graph fuse_epilogues(const Graph& g, const PassContext& context) { return EpilogueFuser(g, context).run(); }
+Graph fuse_epilogues(const Graph& g, const PassContext& context) { return rewritten_by<EpilogueFuser>(g, context); }
 
 }  // namespace hone

@@ -1,11 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
@@ -31,81 +28,54 @@ std::string why_none(const Node& n) {
   return fmt::format("the {} behind it would compute it several times", task);
 }
 
-class PrologueFuser {
+class PrologueFuser : public Rewriter {
  public:
-  PrologueFuser(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) {
-      const Node* e = n.workload.attributes.has("prologue") ? r_.own_producer(n.inputs[0]) : nullptr;
-      if (!e || !is<ops::Elementwise>(*e)) return false;
-      const std::string why = join(*e, n);
-      if (!why.empty() && c_.notes) c_.notes->say_too(e->origin, why);
-      return false;
-    });
+  bool rewrite(const Node& n) {
+    const Node* e = n.workload.attributes.has("prologue") ? own_producer<ops::Elementwise>(n.inputs[0]) : nullptr;
+    const std::string why = e ? join(*e, n) : "";
+    if (!why.empty() && c_.notes) c_.notes->say_too(e->origin, why);
+    return false;
   }
 
  private:
-  std::optional<Operand> operand_for(ValueId id, const std::vector<int64_t>& shape) const {
-    const std::vector<int64_t>& own = r_.shape(id);
-    if (own == shape) return Operand{Operand::Kind::kSame, {}};
-    if (own.size() == shape.size()) return Operand{Operand::Kind::kShape, own};
-    return std::nullopt;
-  }
-
   // Makes `e` the prologue of `n`. Empty, or why not.
   std::string join(const Node& e, const Node& n) {
     if (std::string why = why_none(n); !why.empty()) return why;
     const std::string behind = fmt::format("the {} behind it", n.workload.operator_name());
     const ElementwiseShape& s = elementwise_shape(e.workload);
-    const TensorType& x = r_.type(e.inputs[0]);
+    const TensorType& x = type(e.inputs[0]);
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
-    const bool is_of_one_type =
-        x.dtype == f32 && t.accumulate == f32 && t.in == f32 &&
-        std::all_of(s.types.after.begin(), s.types.after.end(), [](DType a) { return a == f32; });
-    if (!is_of_one_type) return behind + " takes prologues of f32 alone";
-    if (x.shape != s.shape) return fmt::format("%{} is repeated", r_.name(e.inputs[0]));
-    if (!std::all_of(s.chain.links.begin(), s.chain.links.end(), &is_cheap))
-      return behind + " takes cheap functions alone";
-    Chain chain = s.chain;
-    auto operand = e.inputs.begin() + 1;
-    for (ChainLink& link : chain.links)
-      for (Argument& a : link.arguments)
-        if (std::holds_alternative<Operand>(a)) {
-          const auto of = operand_for(*operand++, s.shape);
-          if (!of) return "its operands do not fit " + behind;
-          a = *of;
-        }
-    try {
-      const Workload w = with_prologue(n.workload, chain, s.shape, c_.functions);
-      // Behind the operator's own inputs and in front of its epilogue's operands.
-      std::vector<ValueId> inputs = n.inputs;
-      inputs[0] = e.inputs[0];
-      inputs.insert(inputs.end() - static_cast<std::ptrdiff_t>(operands_of_epilogue(n)), e.inputs.begin() + 1,
-                    e.inputs.end());
-      const Inferred types = inferred(w);
-      for (size_t i = 0; i < inputs.size(); ++i)
-        if (types.inputs[i] != r_.type(inputs[i])) return "its operands do not fit " + behind;
-      r_.become(n, w, std::move(inputs), &e);
-      return "";
-    } catch (const UserError&) {
-      return behind + " does not take it";
-    }
+    if (x.dtype != f32 || t.accumulate != f32 || t.in != f32 || !stays(s.types, f32))
+      return behind + " takes prologues of f32 alone";
+    if (x.shape != s.shape) return fmt::format("%{} is repeated", name(e.inputs[0]));
+    if (!is_cheap(s.chain)) return behind + " takes cheap functions alone";
+    BoundChain chain = bound_chain(e);
+    const auto as_prologue = [&](ValueId id, const Operand&) -> std::optional<Argument> {
+      if (shape(id) == s.shape) return Operand{Operand::Kind::kSame, {}};
+      if (shape(id).size() == s.shape.size()) return Operand{Operand::Kind::kShape, shape(id)};
+      return std::nullopt;
+    };
+    if (!chain.change_operands(as_prologue)) return "its operands do not fit " + behind;
+    // Behind the operator's own inputs and in front of its epilogue's operands.
+    std::vector<ValueId> inputs = n.inputs;
+    inputs[0] = e.inputs[0];
+    inputs.insert(inputs.end() - static_cast<std::ptrdiff_t>(bound_epilogue(n).operands.size()), e.inputs.begin() + 1,
+                  e.inputs.end());
+    std::string why = behind + " does not take it";
+    const auto with_both = [&]() -> std::optional<Workload> {
+      const Workload w = with_prologue(n.workload, chain.chain, s.shape, c_.functions);
+      if (inferred(w).inputs == types(inputs)) return w;
+      why = "its operands do not fit " + behind;
+      return std::nullopt;
+    };
+    return become_if_allowed(n, with_both, inputs, &e) ? "" : why;
   }
-
-  static size_t operands_of_epilogue(const Node& n) {
-    if (!n.workload.attributes.has("epilogue")) return 0;
-    size_t operands = 0;
-    for (const BoundLink& l : bound_links(n)) operands += l.operands.size();
-    return operands;
-  }
-
-  const PassContext& c_;
-  Rewriter r_;
 };
 
 }  // namespace
 
-Graph fuse_prologues(const Graph& g, const PassContext& context) { return PrologueFuser(g, context).run(); }
+Graph fuse_prologues(const Graph& g, const PassContext& context) { return rewritten_by<PrologueFuser>(g, context); }
 
 }  // namespace hone

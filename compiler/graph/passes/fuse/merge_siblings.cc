@@ -1,7 +1,7 @@
+#include <algorithm>
 #include <map>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/movement/movement.h"
@@ -23,21 +23,19 @@ std::optional<int64_t> channels_of(const Node& n) {
   return s && s->m == 1 ? std::optional(s->n) : std::nullopt;
 }
 
-class SiblingMerger {
+class SiblingMerger : public Rewriter {
  public:
-  SiblingMerger(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {
-    for (const Node& n : r_.graph().nodes)
+  SiblingMerger(const Graph& g, const PassContext& context) : Rewriter(g, context) {
+    for (const Node& n : graph().nodes)
       if (may_merge(n)) groups_[key_of(n)].push_back(&n);
   }
 
-  Graph run() {
-    return r_.run([&](const Node& n) {
-      if (!may_merge(n)) return false;
-      const auto& siblings = groups_.at(key_of(n));
-      if (siblings.size() < 2) return false;
-      if (&n == siblings[0]) add_merged(siblings);
-      return true;
-    });
+  bool rewrite(const Node& n) {
+    if (!may_merge(n)) return false;
+    const auto& siblings = groups_.at(key_of(n));
+    if (siblings.size() < 2) return false;
+    if (&n == siblings[0]) add_merged(siblings);
+    return true;
   }
 
  private:
@@ -45,24 +43,18 @@ class SiblingMerger {
   // output should lie elsewhere: a concatenation's parts are written in place.
   bool may_merge(const Node& n) const {
     const auto channels = channels_of(n);
-    if (!channels || !has_folding_weights(r_.graph(), n)) return false;
+    if (!channels || !has_folding_weights(graph(), n)) return false;
     if (*channels % std::max<int64_t>(1, c_.lanes) != 0) return false;
-    for (const BoundLink& l : bound_links(n)) {
-      size_t operand = 0;
-      for (const Argument& a : l.link.arguments)
-        if (const auto* o = std::get_if<Operand>(&a))
-          if (o->kind != Operand::Kind::kChannel || !r_.is_constant(l.operands[operand++])) return false;
-    }
-    return !is_joined(n.outputs[0]);
+    const auto of_channels = [&](ValueId v, const Operand& o) {
+      return o.kind == Operand::Kind::kChannel && is_constant(v) ? std::optional<Argument>(o) : std::nullopt;
+    };
+    return bound_epilogue(n).change_operands(of_channels) && !is_joined(n.outputs[0]);
   }
   bool is_joined(ValueId v) const {
-    if (r_.uses().is_output[v]) return true;
-    for (const int r : r_.uses().readers[v]) {
-      const Node& reader = r_.node(r);
-      if (is<ops::Concat>(reader)) return true;
-      if (is<ops::Reshape>(reader) && is_joined(reader.outputs[0])) return true;
-    }
-    return false;
+    const std::vector<const Node*> all = readers(v);
+    return is_output(v) || std::any_of(all.begin(), all.end(), [&](const Node* reader) {
+             return is<ops::Concat>(*reader) || (is<ops::Reshape>(*reader) && is_joined(reader->outputs[0]));
+           });
   }
 
   // Equal for nodes that differ in nothing but their constants and the number of their channels.
@@ -71,7 +63,6 @@ class SiblingMerger {
   }
 
   void add_merged(const std::vector<const Node*>& siblings) {
-    GraphBuilder& b = r_.builder();
     const Node& first = *siblings[0];
     int64_t all = 0;
     std::string origin;
@@ -79,41 +70,39 @@ class SiblingMerger {
       all += *channels_of(*n);
       origin += (origin.empty() ? "" : " + ") + n->origin;
     }
-    b.set_origin(origin);
-    std::vector<ValueId> inputs{r_.now(first.inputs[0])};
+    b_.set_origin(origin);
+    std::vector<ValueId> inputs{now(first.inputs[0])};
     for (size_t i = 1; i < first.inputs.size(); ++i) inputs.push_back(stacked(siblings, i));
-    const ValueId merged = b.add(with_output_channels(first.workload, all), inputs)[0];
-    const size_t axis = b.type(merged).shape.size() == 4 ? 1 : b.type(merged).shape.size() - 1;
+    const ValueId merged = b_.add(with_output_channels(first.workload, all), inputs)[0];
+    const size_t axis = b_.type(merged).shape.size() == 4 ? 1 : b_.type(merged).shape.size() - 1;
     int64_t begin = 0;
     for (const Node* n : siblings) {
-      const Extents& shape = r_.shape(n->outputs[0]);
-      Extents from(shape.size(), 0);
+      const Extents& part = shape(n->outputs[0]);
+      Extents from(part.size(), 0);
       from[axis] = begin;
-      begin += shape[axis];
-      r_.stand_in(n->outputs[0], b.slice(merged, from, shape, {}, r_.name(n->outputs[0])));
+      begin += part[axis];
+      replace(*n, b_.slice(merged, from, part, {}, name(n->outputs[0])));
     }
   }
 
   // Constants number `input` of all siblings behind each other, along their first axis.
   ValueId stacked(const std::vector<const Node*>& siblings, size_t input) {
     std::string bytes;
-    TensorType type = r_.type(siblings[0]->inputs[input]);
-    type.shape[0] = 0;
+    TensorType all = type(siblings[0]->inputs[input]);
+    all.shape[0] = 0;
     for (const Node* n : siblings) {
-      const Value& v = r_.graph().value(n->inputs[input]);
-      bytes.append(v.constant->bytes().data(), v.constant->bytes().size());
-      type.shape[0] += v.type.shape[0];
+      const std::span<const char> own = data(n->inputs[input]).bytes();
+      bytes.append(own.data(), own.size());
+      all.shape[0] += shape(n->inputs[input])[0];
     }
-    return r_.builder().constant(TensorData(type, std::move(bytes)), r_.name(siblings[0]->inputs[input]));
+    return b_.constant(TensorData(all, std::move(bytes)), name(siblings[0]->inputs[input]));
   }
 
-  const PassContext& c_;
-  Rewriter r_;
   std::map<std::string, std::vector<const Node*>> groups_;  ///< by key
 };
 
 }  // namespace
 
-Graph merge_siblings(const Graph& g, const PassContext& context) { return SiblingMerger(g, context).run(); }
+Graph merge_siblings(const Graph& g, const PassContext& context) { return rewritten_by<SiblingMerger>(g, context); }
 
 }  // namespace hone

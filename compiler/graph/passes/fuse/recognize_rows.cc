@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <numeric>
 
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/by_row/row_operator.h"
@@ -30,52 +29,31 @@ struct Found {
   ValueId x = kNoValue;
 };
 
-class RowRecognizer {
+class RowRecognizer : public Rewriter {
  public:
-  RowRecognizer(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) {
-      if (const auto found = find(n)) replace(n, *found);
-      return false;
-    });
+  bool rewrite(const Node& n) {
+    if (const auto found = find(n)) become_row_operator(n, *found);
+    return false;
   }
 
  private:
-  const Node* producer(ValueId v) const { return r_.producer(v); }
-  const Extents& shape(ValueId v) const { return r_.shape(v); }
-
-  // In front of reshapes: a row's value may come with its axes or without.
-  ValueId behind_views(ValueId v) const {
-    while (const Node* n = producer(v)) {
-      if (!is<ops::Reshape>(*n)) break;
-      v = n->inputs[0];
-    }
-    return v;
-  }
-
-  std::optional<Applied> applied(const Node& n) const {
-    if (!is<ops::Elementwise>(n)) return std::nullopt;
-    const ElementwiseShape& s = elementwise_shape(n.workload);
+  // Nothing where `n` is none, or applies more.
+  std::optional<Applied> applied(const Node* n) const {
+    if (!if_is<ops::Elementwise>(n)) return std::nullopt;
+    const ElementwiseShape& s = elementwise_shape(n->workload);
     // An intermediate value in 16 bits would no longer be rounded.
     if (s.chain.links.size() != 1 || s.x != s.shape || !s.types.result.is_float() || s.types.result.bits < 32)
       return std::nullopt;
     const ChainLink& link = s.chain.links[0];
     if (!link.function || link.result || link.arguments.size() > 1) return std::nullopt;
-    Applied a{link.function->name, n.inputs[0], kNoValue, std::nullopt};
-    if (link.arguments.empty()) return a;
-    if (const double* number = std::get_if<double>(&link.arguments[0]))
-      a.number = *number;
-    else if (n.inputs.size() == 2)
-      a.operand = n.inputs[1];
-    else
-      return std::nullopt;
-    return a;
+    Applied a{link.function->name, n->inputs[0], n->inputs.size() == 2 ? n->inputs[1] : kNoValue, std::nullopt};
+    if (const double* number = number_of(link)) a.number = *number;
+    return link.arguments.empty() || a.number || a.operand != kNoValue ? std::optional(a) : std::nullopt;
   }
-  std::optional<Applied> applied(ValueId v) const {
-    const Node* n = producer(behind_views(v));
-    return n ? applied(*n) : std::nullopt;
-  }
+  // In front of reshapes: a row's value may come with its axes or without.
+  std::optional<Applied> applied(ValueId v) const { return applied(producer(in_front_of<ops::Reshape>(v))); }
   // x where v is function(x); kNoValue: it is not.
   ValueId argument_of(std::string_view function, ValueId v) const {
     const auto a = applied(v);
@@ -83,17 +61,14 @@ class RowRecognizer {
   }
 
   std::optional<RowValue> reduced(std::string_view op, ValueId v) const {
-    const Node* n = producer(behind_views(v));
-    if (!n || !is<ops::Reduce>(*n) || n->inputs.size() != 1 || n->workload.attributes.text("op") != op ||
-        n->workload.attributes.text("epilogue") != "none")
-      return std::nullopt;
-    const Extents& axes = n->workload.attributes.get<Extents>("axes");
-    return RowValue{n->inputs[0], axes.empty() ? all_axes(n->inputs[0]) : axes};
-  }
-  Extents all_axes(ValueId v) const {
-    Extents axes;
-    for (size_t d = 0; d < shape(v).size(); ++d) axes.push_back(static_cast<int64_t>(d));
-    return axes;
+    const Node* n = producer<ops::Reduce>(in_front_of<ops::Reshape>(v));
+    if (!n || n->inputs.size() != 1 || n->workload.attributes.text("op") != op || has_epilogue(*n)) return std::nullopt;
+    RowValue out{n->inputs[0], n->workload.attributes.get<Extents>("axes")};
+    if (out.axes.empty()) {  // all of them
+      out.axes.resize(shape(out.x).size());
+      std::iota(out.axes.begin(), out.axes.end(), 0);
+    }
+    return out;
   }
   int64_t length(const RowValue& r) const {
     int64_t n = 1;
@@ -114,29 +89,21 @@ class RowRecognizer {
     return is_mean ? total : std::nullopt;
   }
 
-  // y where v is y^2; kNoValue: it is not.
-  ValueId squared(ValueId v) const {
-    const Node* n = producer(v);
-    const auto a = n ? applied(*n) : std::nullopt;
-    if (!a) return kNoValue;
+  // A sum or mean of squares: the rows that are squared.
+  std::optional<RowValue> of_squares(std::optional<RowValue> row) const {
+    const auto a = row ? applied(producer(row->x)) : std::nullopt;
+    if (!a) return std::nullopt;
     const bool is_square = (a->function == "pow" && a->number == 2.0) || (a->function == "mul" && a->operand == a->x) ||
                            (a->function == "square" && !a->number && a->operand == kNoValue);
-    return is_square ? a->x : kNoValue;
-  }
-  // A mean of squares: the rows that are squared.
-  std::optional<RowValue> mean_square(ValueId v) const {
-    auto m = mean(v);
-    if (!m || (m->x = squared(m->x)) == kNoValue) return std::nullopt;
-    return m;
+    row->x = a->x;
+    return is_square ? row : std::nullopt;
   }
   std::optional<RowValue> length_of_row(ValueId v) const {
     if (auto l2 = reduced("l2", v)) return l2;
     const ValueId total = argument_of("sqrt", v);
     if (total == kNoValue) return std::nullopt;
     if (auto squares = reduced("sum_square", total)) return squares;
-    auto sum = reduced("sum", total);
-    if (!sum || (sum->x = squared(sum->x)) == kNoValue) return std::nullopt;
-    return sum;
+    return of_squares(reduced("sum", total));
   }
 
   // v + number, or v alone.
@@ -172,7 +139,7 @@ class RowRecognizer {
   bool is_small(double eps) const { return eps >= 0 && eps <= 1; }
 
   std::optional<Found> find(const Node& n) const {
-    const auto a = applied(n);
+    const auto a = applied(&n);
     if (!a || a->operand == kNoValue) return std::nullopt;
     if (a->function == "div") {
       if (auto found = softmax(a->x, a->operand)) return found;
@@ -190,12 +157,11 @@ class RowRecognizer {
   // `x` over `divisor`, the root of `below`: the mean of squares and eps.
   std::optional<Found> norm(ValueId x, ValueId divisor, ValueId below) const {
     const auto [variance, eps] = without_number(below);
-    const auto squares = mean_square(variance);
+    const auto squares = of_squares(mean(variance));
     if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps) ||
         !is_of_row(divisor, x, squares->axes))
       return std::nullopt;
-    const Node* n = producer(x);
-    const auto apart = n ? applied(*n) : std::nullopt;
+    const auto apart = applied(producer(x));
     if (apart && apart->function == "sub" && apart->operand != kNoValue)
       if (const auto m = mean(apart->operand);
           m && m->x == apart->x && m->axes == squares->axes && is_of_row(apart->operand, x, m->axes))
@@ -215,13 +181,11 @@ class RowRecognizer {
   // exp(x - max(x)) over its sum.
   std::optional<Found> softmax(ValueId exp, ValueId sum) const {
     const auto total = reduced("sum", sum);
-    const Node* n = producer(exp);
-    const auto power = n ? applied(*n) : std::nullopt;
+    const auto power = applied(producer(exp));
     if (!total || total->x != exp || total->axes.size() != 1 || !is_of_row(sum, exp, total->axes) || !power ||
         power->function != "exp")
       return std::nullopt;
-    const Node* below = producer(power->x);
-    const auto apart = below ? applied(*below) : std::nullopt;
+    const auto apart = applied(producer(power->x));
     if (!apart || apart->function != "sub" || apart->operand == kNoValue) return std::nullopt;
     const auto most = reduced("max", apart->operand);
     if (!most || most->x != apart->x || most->axes != total->axes || !is_of_row(apart->operand, exp, most->axes))
@@ -236,21 +200,19 @@ class RowRecognizer {
   };
   std::optional<Constant> constant_behind(const Node& n, std::string_view function, const Extents& row) const {
     const ValueId v = n.outputs[0];
-    const Node* reader = r_.only_reader(v);
-    const auto a = reader ? applied(*reader) : std::nullopt;
+    const Node* reader = only_reader(v);
+    const auto a = applied(reader);
     if (!a || a->function != function || a->operand == kNoValue) return std::nullopt;
     const ValueId constant = a->x == v ? a->operand : a->x;
-    if (!r_.is_constant(constant) || r_.type(constant).dtype != r_.type(v).dtype) return std::nullopt;
-    Extents own = shape(constant);
-    const size_t more = own.size() - std::min(own.size(), row.size());
-    for (size_t d = 0; d < more; ++d)
-      if (own[d] != 1) return std::nullopt;
-    own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(more));
-    return own == row ? std::optional(Constant{reader, constant}) : std::nullopt;
+    if (!is_constant(constant) || dtype(constant) != dtype(v)) return std::nullopt;
+    const Extents& own = shape(constant);
+    Extents as_row(own.size() - std::min(own.size(), row.size()), 1);
+    as_row.insert(as_row.end(), row.begin(), row.end());
+    return own == as_row ? std::optional(Constant{reader, constant}) : std::nullopt;
   }
 
   // The last of the nodes becomes the operator; nodes that only it read are dead then.
-  void replace(const Node& n, const Found& found) {
+  void become_row_operator(const Node& n, const Found& found) {
     const Extents& whole = shape(found.x);
     const Extents row(whole.begin() + found.op.axis, whole.end());
     std::vector<ValueId> inputs{found.x};
@@ -265,21 +227,19 @@ class RowRecognizer {
     RowOperator op = found.op;
     if (op.has_scale) op.has_scale = take("mul");
     if (op.has_bias) op.has_bias = take("add");
-    std::vector<TensorType> types{r_.type(found.x)};
-    types.resize(inputs.size(), {types[0].dtype, row});
-    try {
-      const Workload w = row_operator_of(c_.operators, op, types);
-      if (inferred(w).outputs[0] == r_.type(last->outputs[0])) r_.become(*last, w, std::move(inputs), &n);
-    } catch (const UserError&) {  // there is no such operator, or not of this type
-    }
+    std::vector<TensorType> read{type(found.x)};
+    read.resize(inputs.size(), {read[0].dtype, row});
+    // Nothing where there is no such operator, or not of this type.
+    const auto row_operator = [&] {
+      std::optional<Workload> w = row_operator_of(c_.operators, op, read);
+      return inferred(*w).outputs[0] == type(last->outputs[0]) ? w : std::nullopt;
+    };
+    become_if_allowed(*last, row_operator, std::move(inputs), &n);
   }
-
-  const PassContext& c_;
-  Rewriter r_;
 };
 
 }  // namespace
 
-Graph recognize_rows(const Graph& g, const PassContext& context) { return RowRecognizer(g, context).run(); }
+Graph recognize_rows(const Graph& g, const PassContext& context) { return rewritten_by<RowRecognizer>(g, context); }
 
 }  // namespace hone

@@ -1,12 +1,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
 #include <set>
-#include <span>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -41,32 +38,28 @@ Chain parsed(std::string_view text, const FunctionTable& functions) {
   return parse_chain(text, {functions, "op", [] { return std::vector<int64_t>{1}; }, std::nullopt, false, false});
 }
 
-// How many links of `chain`, from `first` on, are `pattern`; 0: they are not. `labels` come before them.
-size_t matched(std::span<const ChainLink> chain, size_t labels, const Chain& pattern, DType x) {
-  if (chain.size() < pattern.links.size()) return 0;
-  for (size_t l = 0; l < pattern.links.size(); ++l) {
-    const ChainLink &wanted = pattern.links[l], &link = chain[l];
-    if (!link.function != !wanted.function || (link.function && link.function->name != wanted.function->name) ||
-        link.result || link.arguments.size() != wanted.arguments.size())
-      return 0;
-    for (size_t a = 0; a < link.arguments.size(); ++a) {
-      if (link.arguments[a].index() != wanted.arguments[a].index()) return 0;
-      const auto* number = std::get_if<double>(&wanted.arguments[a]);
-      if (number && x != f32) return 0;
-      if (number && std::abs(std::get<double>(link.arguments[a]) - *number) > kSameNumber * std::abs(*number)) return 0;
-      if (const auto* label = std::get_if<Label>(&wanted.arguments[a]);
-          label && std::get<Label>(link.arguments[a]).index != labels + label->index)
-        return 0;
-    }
-  }
-  return pattern.links.size();
+// Whether `chain` begins with `pattern`; `labels` come before it.
+bool begins_with(std::span<const ChainLink> chain, size_t labels, const Chain& pattern, DType x) {
+  const auto is_argument = [&](const Argument& wanted, const Argument& a) {
+    if (const auto* label = std::get_if<Label>(&wanted)) return a == Argument(Label{labels + label->index});
+    const double *number = std::get_if<double>(&wanted), *own = std::get_if<double>(&a);
+    if (!number || !own) return a.index() == wanted.index();
+    return x == f32 && std::abs(*own - *number) <= kSameNumber * std::abs(*number);
+  };
+  const auto is_link = [&](const ChainLink& wanted, const ChainLink& link) {
+    const bool is_function = wanted.function ? is(link, wanted.function->name) : !link.function;
+    return is_function && !link.result &&
+           std::equal(wanted.arguments.begin(), wanted.arguments.end(), link.arguments.begin(), link.arguments.end(),
+                      is_argument);
+  };
+  return chain.size() >= pattern.links.size() &&
+         std::equal(pattern.links.begin(), pattern.links.end(), chain.begin(), is_link);
 }
 
 bool uses_label(std::span<const ChainLink> links, size_t index) {
-  for (const ChainLink& link : links)
-    for (const Argument& a : link.arguments)
-      if (const auto* label = std::get_if<Label>(&a); label && label->index == index) return true;
-  return false;
+  bool out = false;
+  each_label(links, [&](const Label& label) { out |= label.index == index; });
+  return out;
 }
 
 // The value's type in front of link `l` of a chain on an `x`.
@@ -125,10 +118,9 @@ class ChainSimplifier {
   // step. x * 1 is x.
   bool simplify_link(Chain* chain, size_t l, DType x, bool is_stepped) const {
     ChainLink& link = chain->links[l];
-    if (!link.function || link.arguments.size() != 1 || link.result) return false;
-    const double* number = std::get_if<double>(&link.arguments[0]);
+    const double* number = number_of(link);
     if (!number) return false;
-    if (link.function->name == "div" && *number != 0) {
+    if (is(link, "div") && *number != 0) {
       const double inverse = x == f32 ? std::stod(fmt::format("{}", static_cast<float>(1 / *number))) : 1 / *number;
       if (!(std::abs(inverse) >= 0x1p-126 && std::abs(inverse) <= 0x1p126)) return false;
       int exponent = 0;
@@ -138,27 +130,22 @@ class ChainSimplifier {
       link.arguments[0] = inverse;
       return true;
     }
-    if (link.function->name != "mul" || *number != 1) return false;
+    if (!is(link, "mul") || *number != 1) return false;
     chain->links.erase(chain->links.begin() + static_cast<std::ptrdiff_t>(l));
     return true;
   }
 
   bool recognize(Chain* chain, size_t l, DType x) const {
-    size_t labels = 0;
-    for (size_t i = 0; i < l; ++i) labels += chain->links[i].function ? 0 : 1;
-    const std::span<const ChainLink> all = chain->links, from = all.subspan(l);
+    const std::span<const ChainLink> from = std::span(chain->links).subspan(l);
+    const size_t labels = labels_of(std::span(chain->links).first(l));
     for (const Pattern& p : patterns_) {
-      const size_t count = matched(from, labels, p.spelled, x);
-      if (count == 0 || uses_label(from.subspan(count), labels)) continue;
-      Chain made;
-      made.links.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(l));
-      made.links.insert(made.links.end(), p.function.links.begin(), p.function.links.end());
-      for (ChainLink link : from.subspan(count)) {
-        for (Argument& a : link.arguments)
-          if (auto* label = std::get_if<Label>(&a); label && label->index > labels) --label->index;
-        made.links.push_back(std::move(link));
-      }
-      *chain = std::move(made);
+      const size_t count = p.spelled.links.size();
+      if (!begins_with(from, labels, p.spelled, x) || uses_label(from.subspan(count), labels)) continue;
+      const auto begin = chain->links.begin() + static_cast<std::ptrdiff_t>(l);
+      const auto behind = chain->links.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
+      std::span<ChainLink> rest(behind, chain->links.end());
+      each_label(rest, [&](Label& label) { label.index -= label.index > labels ? 1 : 0; });
+      chain->links.insert(behind, p.function.links.begin(), p.function.links.end());
       return true;
     }
     return false;
@@ -169,13 +156,12 @@ class ChainSimplifier {
 };
 
 // Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
-bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
-  const std::vector<int>& readers = uses.readers[v];
-  return std::any_of(readers.begin(), readers.end(), [&](int r) {
-    const Node& n = g.nodes[r];
-    if (is<ops::Elementwise>(n)) return !is_continuous(elementwise_shape(n.workload).chain.links);
-    return is<ops::Reshape, ops::Transpose, ops::Slice, ops::Concat, ops::Broadcast, ops::Pad>(n) &&
-           meets_a_step(g, uses, n.outputs[0]);
+bool meets_a_step(const Rewriter& r, ValueId v) {
+  const std::vector<const Node*> readers = r.readers(v);
+  return std::any_of(readers.begin(), readers.end(), [&](const Node* n) {
+    if (is<ops::Elementwise>(*n)) return !is_continuous(elementwise_shape(n->workload).chain.links);
+    return is<ops::Reshape, ops::Transpose, ops::Slice, ops::Concat, ops::Broadcast, ops::Pad>(*n) &&
+           meets_a_step(r, n->outputs[0]);
   });
 }
 
@@ -185,11 +171,12 @@ Graph simplify_chains(const Graph& g, const PassContext& context) {
   const ChainSimplifier simplifier(context);
   Rewriter r(g, context);
   return r.run([&](const Node& n) {
-    const DType x = r.type(n.inputs.empty() ? n.outputs[0] : n.inputs[0]).dtype;
-    if (!is<ops::Elementwise>(n) || x.is_narrow_float()) return false;
+    if (!is<ops::Elementwise>(n) || r.dtype(n.inputs[0]).is_narrow_float()) return false;
+    const DType x = r.dtype(n.inputs[0]);
     Chain chain = elementwise_shape(n.workload).chain;
-    if (!simplifier.simplify(&chain, x, meets_a_step(g, r.uses(), n.outputs[0]))) return false;
-    if (const auto simple = with_functions(n.workload, chain, x, context.functions)) r.become(n, *simple, n.inputs);
+    if (simplifier.simplify(&chain, x, meets_a_step(r, n.outputs[0])))
+      r.become_if_allowed(
+          n, [&] { return with_functions(n.workload, chain, x, context.functions); }, n.inputs);
     return false;
   });
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 
 namespace hone {
@@ -29,7 +29,6 @@ class BlocksOfValues {
   // Whether there are smaller blocks than it has.
   bool is_smaller(ValueId v) { return is_full(v) && of(v).block / 2 >= std::max(kLeastBlock, lanes_ / 2); }
 
-  const Node* only_reader(ValueId v) const { return only_reader_of(g_, uses_, v); }
   void set_smaller(const Node& n) {
     const ValueId out = n.outputs[0];
     if (is<ops::Concat>(n) && n.workload.attributes.text("axis") == "1")
@@ -55,13 +54,11 @@ class BlocksOfValues {
 
   // [n, c, h, w] -> [n, ..., parts, c / parts, h, w] -> a transpose
   void set_of_cut(ValueId out) {
-    const Node* view = only_reader(out);
-    if (!view || !is<ops::Reshape>(*view)) return;
-    const Node* moved = only_reader(view->outputs[0]);
+    const Node* view = if_is<ops::Reshape>(only_reader_of(g_, uses_, out));
+    if (!view) return;
+    const Node* moved = if_is<ops::Transpose>(only_reader_of(g_, uses_, view->outputs[0]));
     const Extents &image = shape(out), &seen = shape(view->outputs[0]);
-    if (!moved || !is<ops::Transpose>(*moved) || seen.size() < 5 || seen[seen.size() - 1] != image[3] ||
-        seen[seen.size() - 2] != image[2])
-      return;
+    if (!moved || seen.size() < 5 || seen[seen.size() - 1] != image[3] || seen[seen.size() - 2] != image[2]) return;
     const int64_t each = seen[seen.size() - 3];
     const ChannelBlocks parts = hone::blocks_of(each, lanes_);
     if (image[1] % each == 0 && parts.channels == each && parts.block > 1 && parts.block < of(out).block)

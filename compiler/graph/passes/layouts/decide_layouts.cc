@@ -44,14 +44,15 @@ class LayoutDecision {
         options_(g.nodes.size()) {}
 
   DecidedLayouts run() {
-    for (size_t n = 0; n < g_.nodes.size(); ++n) add_node(n);
-    for (size_t n = 0; n < g_.nodes.size(); ++n) add_needs(n);
+    const auto nodes = static_cast<int>(g_.nodes.size());
+    for (int n = 0; n < nodes; ++n) add_node(n);
+    for (int n = 0; n < nodes; ++n) add_needs(n);
     for (size_t v = 0; v < g_.values.size(); ++v) add_value(static_cast<ValueId>(v));
     const Pbqp::Solution found = problem_.solve();
     HONE_ICHECK(found.cost < Pbqp::kInfinite) << "the rule's own layouts are not allowed";
     DecidedLayouts out;
-    for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      const auto taken = static_cast<size_t>(found.options[n]);
+    for (int n = 0; n < nodes; ++n) {
+      const auto taken = static_cast<size_t>(found.options[static_cast<size_t>(n)]);
       const Option& option = options_[n][taken];
       out.forms.push_back(option.form);
       out.why.push_back(taken == 0 ? "" : why(n, option));
@@ -66,10 +67,10 @@ class LayoutDecision {
     std::optional<double> seconds;  ///< as measured
   };
 
-  const Node& node(size_t n) const { return g_.nodes[n]; }
-  const Workload& rule(size_t n) const { return by_rule_[n]->workload; }
+  const Node& node(int n) const { return g_.nodes[n]; }
+  const Workload& rule(int n) const { return by_rule_[n]->workload; }
   // Convolutions and poolings: each has a kernel for each layout. Others do the same to as many elements in any order.
-  bool is_window(size_t n) const { return node(n).workload.attributes.has("layout"); }
+  bool is_window(int n) const { return node(n).workload.attributes.has("layout"); }
 
   std::optional<double> seconds(const Workload& w) {
     if (!c_.measured) return std::nullopt;
@@ -77,10 +78,10 @@ class LayoutDecision {
     if (is_new) it->second = c_.measured(w);
     return it->second;
   }
-  Workload in_planes(size_t n) const { return planar_product_of(g_, node(n), c_).value_or(node(n).workload); }
+  Workload in_planes(int n) const { return planar_product_of(g_, node(n), c_).value_or(node(n).workload); }
 
   // Only measured options are compared with the rule's.
-  void add_node(size_t n) {
+  void add_node(int n) {
     if (!by_rule_[n]) {
       options_[n] = {{LayoutForm::kPlanes, std::nullopt}};
       problem_.add_node({0});
@@ -108,10 +109,10 @@ class LayoutDecision {
   }
 
   // Nodes that compute in blocks, by rule, the inputs that a node reads in blocks.
-  std::vector<size_t> leaders(size_t n) const {
-    std::vector<size_t> out;
+  std::vector<int> leaders(int n) const {
+    std::vector<int> out;
     for (const ValueId v : by_rule_[n]->reads)
-      if (is_computed_in_blocks(v)) out.push_back(static_cast<size_t>(uses_.producer[v]));
+      if (is_computed_in_blocks(v)) out.push_back(uses_.producer[v]);
     return out;
   }
   bool is_computed_in_blocks(ValueId v) const {
@@ -119,18 +120,18 @@ class LayoutDecision {
     return p >= 0 && by_rule_[p] && by_rule_[p]->writes;
   }
 
-  bool writes_blocks(size_t n, const Option& o) const { return o.form != LayoutForm::kPlanes && by_rule_[n]->writes; }
-  bool reads_blocks(size_t n, const Option& o, ValueId v) const {
+  bool writes_blocks(int n, const Option& o) const { return o.form != LayoutForm::kPlanes && by_rule_[n]->writes; }
+  bool reads_blocks(int n, const Option& o, ValueId v) const {
     if (o.form == LayoutForm::kPlanes || !contains(by_rule_[n]->reads, v)) return false;
     return o.form == LayoutForm::kRule || v != node(n).inputs[0];
   }
 
   // Channels of padding are there, and known to be finite, only behind nodes that compute in blocks; and nodes that are
   // not measured take the layout of the first image that they meet.
-  void add_needs(size_t n) {
+  void add_needs(int n) {
     if (!by_rule_[n]) return;
     bool follows = !is_window(n) && !options_[n][0].seconds;
-    for (const size_t leader : leaders(n)) {
+    for (const int leader : leaders(n)) {
       std::vector<double> costs;
       for (const Option& l : options_[leader])
         for (const Option& o : options_[n]) {
@@ -139,7 +140,7 @@ class LayoutDecision {
           const bool leaves = follows && is_blocked != (o.form != LayoutForm::kPlanes);
           costs.push_back(misses || leaves ? Pbqp::kInfinite : 0);
         }
-      problem_.add_edge(static_cast<int>(leader), static_cast<int>(n), costs);
+      problem_.add_edge(leader, n, costs);
       follows = false;
     }
   }
@@ -153,10 +154,7 @@ class LayoutDecision {
     // By rule, and so first:
     const bool is_blocked = is_computed_in_blocks(v);
     bool is_read_otherwise = is_output && is_blocked;
-    for (const int r : readers) {
-      const auto n = static_cast<size_t>(r);
-      is_read_otherwise |= reads_blocks(n, options_[n][0], v) != is_blocked;
-    }
+    for (const int r : readers) is_read_otherwise |= reads_blocks(r, options_[r][0], v) != is_blocked;
     std::vector<ValueForm> forms{is_read_otherwise ? kBoth : is_blocked ? kOnlyBlocks : kOnlyPlanes};
     for (const ValueForm f : {kOnlyPlanes, kOnlyBlocks, kBoth})
       if (f != forms[0]) forms.push_back(f);
@@ -168,30 +166,27 @@ class LayoutDecision {
                                                                     : 0);
     const int id = problem_.add_node(own);
     // A reader cannot take a form that the value does not have; forms that it has are free.
-    const auto add_edge = [&](size_t n, const auto& cost) {
+    const auto add_edge = [&](int n, const auto& cost) {
       std::vector<double> costs;
       for (const Option& o : options_[n])
         for (const ValueForm f : forms) costs.push_back(cost(o, f));
-      problem_.add_edge(static_cast<int>(n), id, costs);
+      problem_.add_edge(n, id, costs);
     };
-    if (producer >= 0) {
-      const auto p = static_cast<size_t>(producer);
-      add_edge(p, [&](const Option& o, ValueForm f) {
-        if (f == kBoth) return conversion(v, !writes_blocks(p, o));
-        return f == (writes_blocks(p, o) ? kOnlyBlocks : kOnlyPlanes) ? 0 : Pbqp::kInfinite;
+    if (producer >= 0)
+      add_edge(producer, [&](const Option& o, ValueForm f) {
+        if (f == kBoth) return conversion(v, !writes_blocks(producer, o));
+        return f == (writes_blocks(producer, o) ? kOnlyBlocks : kOnlyPlanes) ? 0 : Pbqp::kInfinite;
       });
-    }
     for (const int r : readers)
-      add_edge(static_cast<size_t>(r), [&](const Option& o, ValueForm f) {
-        const ValueForm missing = reads_blocks(static_cast<size_t>(r), o, v) ? kOnlyPlanes : kOnlyBlocks;
+      add_edge(r, [&](const Option& o, ValueForm f) {
+        const ValueForm missing = reads_blocks(r, o, v) ? kOnlyPlanes : kOnlyBlocks;
         return f == missing ? Pbqp::kInfinite : 0;
       });
   }
   bool may_lie_in_blocks(ValueId v) const {
     const std::vector<int>& readers = uses_.readers[v];
     return is_computed_in_blocks(v) || std::any_of(readers.begin(), readers.end(), [&](int r) {
-             const auto n = static_cast<size_t>(r);
-             return by_rule_[n] && contains(by_rule_[n]->reads, v);
+             return by_rule_[r] && contains(by_rule_[r]->reads, v);
            });
   }
 
@@ -215,14 +210,13 @@ class LayoutDecision {
   // is one of them alone, so that each element that is read is multiplied once; or the image is converted before or
   // behind it, which planes would save. Elsewhere a register tile has two whole vectors of output channels for each
   // element.
-  bool may_win_in_planes(size_t n) const {
+  bool may_win_in_planes(int n) const {
     const BlockedNode& b = *by_rule_[n];
     const ConvShape& s = conv_shape(node(n).workload);
     const ValueId image = node(n).inputs[0], made = node(n).outputs[0];
     const std::vector<int>& readers = uses_.readers[made];
     const bool is_read_in_planes = uses_.is_output[made] || std::any_of(readers.begin(), readers.end(), [&](int r) {
-                                     const auto& reader = by_rule_[r];
-                                     return !reader || !contains(reader->reads, made);
+                                     return !by_rule_[r] || !contains(by_rule_[r]->reads, made);
                                    });
     return s.co <= c_.lanes || layout_of(b.workload).out_block < c_.lanes || conv_shape(b.workload).co != s.co ||
            conv_shape(b.workload).ci > s.ci ||
@@ -230,7 +224,7 @@ class LayoutDecision {
            (is_read_in_planes && s.oh * s.ow > 1);
   }
 
-  void tell(size_t n) {
+  void tell(int n) {
     if (!c_.alternatives) return;
     std::vector<Workload> compared{rule(n), in_planes(n)};
     if (by_rule_[n]->from_planes && !is_computed_in_blocks(node(n).inputs[0]))
@@ -244,7 +238,7 @@ class LayoutDecision {
       if (told_.insert(to_string(w)).second) c_.alternatives->push_back(w);
   }
 
-  std::string why(size_t n, const Option& taken) const {
+  std::string why(int n, const Option& taken) const {
     if (!is_window(n)) return "";
     const double own = *options_[n][0].seconds;
     return fmt::format("{} {} ms as measured, {} ms in {}{}",
@@ -257,9 +251,9 @@ class LayoutDecision {
   const PassContext& c_;
   const IdVector<std::optional<BlockedNode>>& by_rule_;
   const Uses uses_;
-  const IdVector<ChannelBlocks> blocks_;      ///< by value
-  Pbqp problem_;                              ///< the graph's nodes first, in their order
-  std::vector<std::vector<Option>> options_;  ///< by node, the rule's first
+  const IdVector<ChannelBlocks> blocks_;   ///< by value
+  Pbqp problem_;                           ///< the graph's nodes first, in their order
+  IdVector<std::vector<Option>> options_;  ///< by node, the rule's first
   std::map<std::string, std::optional<double>> seconds_;
   std::set<std::string> told_;
 };

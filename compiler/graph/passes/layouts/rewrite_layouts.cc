@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
-#include "compiler/graph/passes/layouts/channel_blocks.h"
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/constants.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
-#include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
 #include "compiler/ops/windows/physical.h"
@@ -28,38 +26,34 @@ const Extents kIntoBlocks{0, 1, 3, 4, 2}, kIntoPlanes{0, 1, 4, 2, 3};
 
 // Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once both forms are read. Channels that
 // no block divides are filled up when all readers go on in blocks.
-class LayoutRewriter {
+class LayoutRewriter : public Rewriter {
  public:
   LayoutRewriter(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided)
-      : g_(g),
-        c_(context),
+      : Rewriter(g, context),
         decided_(decided),
-        r_(g, context),
-        b_(r_.builder()),
         blocks_(blocks_of_values(g, context.lanes)),
         blocked_(g.values.size()),
         padding_(g.values.size(), 0),
         goes_on_(values_that_go_on()),
         done_(g.nodes.size()) {}
 
-  RewrittenLayouts run() {
-    Graph made = r_.run([&](const Node& n) { return add(n); },
-                        [&] {
-                          for (const Port& p : g_.outputs)
-                            if (p.value != kNoValue) plain(p.value);
-                        });
+  RewrittenLayouts rewritten() {
+    Graph made = run([&](const Node& n) { return add(n); },
+                     [&] {
+                       for (const Port& p : graph().outputs)
+                         if (p.value != kNoValue) plain(p.value);
+                     });
     return {std::move(made), std::move(done_)};
   }
 
  private:
   bool add(const Node& n) {
-    const int i = r_.index_of(n);
     now_ = {};
     now_.is_padded = has_padding(n);
-    form_ = decided_.empty() ? LayoutForm::kRule : decided_[static_cast<size_t>(i)];
+    form_ = decided_.empty() ? LayoutForm::kRule : decided_[static_cast<size_t>(index_of(n))];
     const size_t before = b_.nodes().size();
     const bool is_blocked = form_ != LayoutForm::kPlanes && add_blocked(n);
-    if (is_blocked) done_[i] = added_since(before, n.workload.operator_name());
+    if (is_blocked) done_[index_of(n)] = added_since(before, n.workload.operator_name());
     for (const ValueId v : n.inputs)
       if (!is_blocked) plain(v);
     return is_blocked;
@@ -67,22 +61,18 @@ class LayoutRewriter {
 
   ChannelBlocks blocks_of(ValueId v) const { return blocks_[v]; }
   static bool is_padded(const ChannelBlocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
-  bool is_padded(ValueId v) const {
-    const ChannelBlocks b = blocks_of(v);
-    return b.block > 1 && is_padded(b, g_.value(v).type.shape[1]);
-  }
+  bool is_padded(ValueId v) const { return blocks_of(v).block > 1 && is_padded(blocks_of(v), shape(v)[1]); }
 
   // Which values all readers can take with channels of padding, as they go on in blocks or end there.
-  std::vector<bool> values_that_go_on() const {
-    std::vector<bool> goes_on(g_.values.size(), false);
-    for (size_t n = g_.nodes.size(); n-- > 0;)
-      for (const ValueId v : g_.nodes[n].outputs) {
-        const std::vector<int>& readers = r_.uses().readers[v];
-        goes_on[v] =
-            !readers.empty() && !r_.uses().is_output[v] &&
-            std::all_of(readers.begin(), readers.end(), [&](int r) { return takes_padding(g_.nodes[r], v, goes_on); });
+  IdVector<bool> values_that_go_on() const {
+    IdVector<bool> out(graph().values.size(), false);
+    for (size_t i = graph().nodes.size(); i-- > 0;)
+      for (const ValueId v : graph().nodes[i].outputs) {
+        const std::vector<const Node*> all = readers(v);
+        out[v] = !all.empty() && !is_output(v) &&
+                 std::all_of(all.begin(), all.end(), [&](const Node* n) { return takes_padding(*n, v, out); });
       }
-    return goes_on;
+    return out;
   }
   bool takes_padding(const Node& n, ValueId v, const IdVector<bool>& goes_on) const {
     if (is<ops::Conv2d>(n) && n.inputs[0] == v)
@@ -91,43 +81,39 @@ class LayoutRewriter {
     const ValueId out = n.outputs[0];
     const bool goes_through = n.workload.attributes.has("layout") || is<ops::Elementwise, ops::Resize>(n) ||
                               (is<ops::Lookup>(n) && n.inputs[0] == v);
-    return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
-           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[out];
+    return goes_through && shape(v).size() == 4 && shape(out).size() == 4 && shape(v)[1] == shape(out)[1] &&
+           goes_on[out];
   }
 
   // The last node of that task that was added: those before it are conversions. None where it was a constant.
   std::optional<BlockedNode> added_since(size_t before, const std::string& task) {
-    for (size_t n = b_.nodes().size(); n-- > before;)
-      if (b_.nodes()[n].workload.operator_name() == task) {
-        now_.workload = b_.nodes()[n].workload;
-        return std::move(now_);
-      }
-    return std::nullopt;
+    const auto begin = b_.nodes().rbegin(), end = b_.nodes().rend() - static_cast<std::ptrdiff_t>(before);
+    const auto last = std::find_if(begin, end, [&](const Node& m) { return m.workload.operator_name() == task; });
+    if (last == end) return std::nullopt;
+    now_.workload = last->workload;
+    return std::move(now_);
   }
 
-  bool goes_on(ValueId v) const { return goes_on_[v]; }
   bool has_blocked(ValueId v) const { return blocked_[v].has_value(); }
-  std::string name(ValueId v) const { return g_.value(v).name; }
 
   ValueId plain(ValueId v) {
-    if (r_.is_known(v)) return r_.now(v);
-    const Extents& s = g_.value(v).type.shape;
+    if (is_known(v)) return now(v);
+    const Extents& s = shape(v);
     ValueId moved = *blocked_[v];
     const int64_t channels = blocks_of(v).channels;
     if (s[2] * s[3] > 1) moved = b_.transpose(moved, kIntoPlanes);
     moved = b_.reshape(moved, {s[0], channels, s[2], s[3]});
     if (channels != s[1]) moved = b_.slice(moved, {0, 0, 0, 0}, s);
-    r_.stand_in(v, moved);
+    stand_in(v, moved);
     return moved;
   }
 
   // `v` with zeros behind the elements of each axis.
-  ValueId padded(ValueId v, const Extents& shape) {
+  ValueId padded(ValueId v, Extents to) {
     const Extents& own = b_.type(v).shape;
-    if (own == shape) return v;
-    Extents after;
-    for (size_t d = 0; d < own.size(); ++d) after.push_back(shape[d] - own[d]);
-    return b_.pad(v, Extents(own.size(), 0), after);
+    if (own == to) return v;
+    for (size_t d = 0; d < own.size(); ++d) to[d] -= own[d];
+    return b_.pad(v, Extents(own.size(), 0), to);
   }
 
   // The value in its own blocks of more than one channel.
@@ -135,7 +121,7 @@ class LayoutRewriter {
     now_.reads.push_back(v);
     auto& known = blocked_[v];
     if (known) return *known;
-    const Extents& s = g_.value(v).type.shape;
+    const Extents& s = shape(v);
     const ChannelBlocks blocks = blocks_of(v);
     return *(known = in_blocks(padded(plain(v), {s[0], blocks.channels, s[2], s[3]}), blocks));
   }
@@ -169,12 +155,13 @@ class LayoutRewriter {
     return b_.transpose(b_.reshape(planes, {s[0], b.channels / b.block, b.block, s[2], s[3]}), kIntoBlocks);
   }
 
-  void set(const Node& n, ValueId made, bool is_blocked) {
-    now_.writes = is_blocked;
-    if (is_blocked)
-      blocked_[n.outputs[0]] = made;
-    else
-      r_.stand_in(n.outputs[0], made);
+  // The output of `n` in blocks. True, as nodes that are added return it.
+  bool set_blocked(const Node& n, ValueId made) {
+    blocked_[n.outputs[0]] = made;
+    return true;
+  }
+  bool set_blocked(const Node& n, const Workload& w, const std::vector<ValueId>& inputs) {
+    return set_blocked(n, b_.add(w, inputs, {name(n.outputs[0])})[0]);
   }
 
   bool has_padding(const Node& n) const {
@@ -192,7 +179,7 @@ class LayoutRewriter {
       const bool reads_blocked =
           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
       if ((!reads_blocked && must_not_begin()) || blocks_of(n.inputs[0]).block == 1) return false;
-      if (is_padded(n.outputs[0]) && !is<ops::Reduce>(n) && !goes_on(n.outputs[0])) return false;
+      if (is_padded(n.outputs[0]) && !is<ops::Reduce>(n) && !goes_on_[n.outputs[0]]) return false;
       if (is<ops::Elementwise>(n)) return add_elementwise(n);
       if (is<ops::Lookup>(n)) return add_lookup(n);
       if (is<ops::Concat>(n)) return add_concat(n);
@@ -218,11 +205,8 @@ class LayoutRewriter {
     // Channels of these are each their own.
     if (s.depthwise && s.ci == s.co) in = out;
     const bool pads_out = is_padded(out, s.co), is_pool = is<ops::MaxPool2d, ops::AvgPool2d>(n);
-    std::optional<double> padding = 0;
-    if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
-      padding = padding_behind(n);
-    else if (pads_out)
-      return false;
+    if (pads_out && !goes_on_[n.outputs[0]] && (!has_blocked(n.inputs[0]) || s.depthwise)) return false;
+    const std::optional<double> padding = pads_out ? padding_behind(n) : 0;
     if (!padding) return false;
     // An input in planes whose blocks would need padding is read as planes.
     if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
@@ -233,7 +217,7 @@ class LayoutRewriter {
     const bool in_words =
         !is_pool && !s.depthwise && sums_bytes(n.workload) && in.block == 1 && s.ci % kDotBytes == 0 && out.block > 1;
     if (in_words) in = {kDotBytes, s.ci};
-    const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on(n.outputs[0])) &&
+    const bool has_from_planes = !in_words && !s.depthwise && in.block > 1 && (!pads_out || goes_on_[n.outputs[0]]) &&
                                  std::count(n.inputs.begin(), n.inputs.end(), n.inputs[0]) == 1;
     if (has_from_planes && form_ == LayoutForm::kFromPlanes) in = {1, s.ci};
     // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
@@ -248,7 +232,7 @@ class LayoutRewriter {
                        : i == 0 && in_words      ? in_blocks(plain(n.inputs[i]), in)
                                                  : blocked(n.inputs[i], i == 0 ? in : out));
     }
-    set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
+    set_blocked(n, w, inputs);
     padding_[n.outputs[0]] = *padding;
     if (has_from_planes) now_.from_planes = window_in(n.workload, {1, s.ci}, out);
     return true;
@@ -257,65 +241,56 @@ class LayoutRewriter {
   // The value of a convolution's or pooling's output in channels of padding. Nothing when it may have none: weights and
   // operands must be constants or in blocks, images in blocks, and the value finite.
   std::optional<double> padding_behind(const Node& n) {
-    if (n.workload.attributes.has("prologue") && n.workload.attributes.text("prologue") != "none") return std::nullopt;
-    const Chain& chain = epilogue_of(n.workload).chain;
-    size_t operand = n.inputs.size();
-    for (const ChainLink& link : chain.links)
-      for (const Argument& a : link.arguments) operand -= std::holds_alternative<Operand>(a) ? 1 : 0;
-    for (size_t i = 1; i < operand; ++i)
-      if (!g_.is_constant(n.inputs[i])) return std::nullopt;
+    if (has_prologue(n)) return std::nullopt;
+    BoundChain chain = bound_epilogue(n);
+    for (size_t i = 1; i < n.inputs.size() - chain.operands.size(); ++i)
+      if (!is_constant(n.inputs[i])) return std::nullopt;
     std::vector<double> operands;
-    for (const ChainLink& link : chain.links)
-      for (const Argument& a : link.arguments) {
-        const auto* o = std::get_if<Operand>(&a);
-        if (!o) continue;
-        const ValueId v = n.inputs[operand++];
-        if (o->kind == Operand::Kind::kChannel && g_.is_constant(v))
-          operands.push_back(0);
-        else if (o->kind == Operand::Kind::kOne && g_.is_constant(v))
-          operands.push_back(g_.value(v).constant->values()[0]);
-        else if (o->kind == Operand::Kind::kSame && has_blocked(v))
-          operands.push_back(padding_[v]);
-        else
-          return std::nullopt;
-      }
+    const bool all_known = chain.change_operands([&](ValueId v, const Operand& o) -> std::optional<Argument> {
+      if (o.kind == Operand::Kind::kChannel && is_constant(v))
+        operands.push_back(0);
+      else if (o.kind == Operand::Kind::kOne && is_constant(v))
+        operands.push_back(data(v).values()[0]);
+      else if (o.kind == Operand::Kind::kSame && has_blocked(v))
+        operands.push_back(padding_[v]);
+      else
+        return std::nullopt;
+      return Operand{};
+    });
+    if (!all_known) return std::nullopt;
     const double of_image = has_blocked(n.inputs[0]) ? padding_[n.inputs[0]] : 0;
     if (is<ops::AvgPool2d>(n) && of_image != 0) return std::nullopt;  // borders may be counted
-    return applied(chain, n, is<ops::MaxPool2d>(n) ? of_image : 0, operands);
+    return applied(chain.chain, n, is<ops::MaxPool2d>(n) ? of_image : 0, operands);
   }
 
   // The chain's value for these; nothing where it is not finite: behind it stand weights of 0.
-  std::optional<double> applied(Chain chain, const Node& n, double x, const std::vector<double>& operands) {
-    const DType type = g_.value(n.outputs[0]).type.dtype;
+  std::optional<double> applied(const Chain& chain, const Node& n, double x, const std::vector<double>& operands) {
+    const DType t = dtype(n.outputs[0]);
     if (chain.empty()) return x;
     const auto number = [&](double value) {
-      const ValueId wide =
-          b_.constant(TensorData({f64, {1}}, std::string(reinterpret_cast<const char*>(&value), sizeof value)));
-      return type == f64 ? wide : b_.elementwise("cast:" + to_string(type), wide);
+      const ValueId wide = b_.constant(floats_of({f64, {1}}, {value}));
+      return t == f64 ? wide : b_.elementwise("cast:" + to_string(t), wide);
     };
     std::vector<ValueId> numbers;
     for (const double o : operands) numbers.push_back(number(o));
-    for (ChainLink& link : chain.links)
-      for (Argument& a : link.arguments)
-        if (std::holds_alternative<Operand>(a)) a = Operand{};
-    const ValueId made = b_.elementwise(elementwise_text(chain, type, c_.functions), number(x), numbers);
+    const ValueId made = b_.elementwise(elementwise_text(chain, t, c_.functions), number(x), numbers);
     const TensorData* value = b_.constant_of(made);
-    if (!value || value->type().dtype != type || !std::isfinite(value->values()[0])) return std::nullopt;
+    if (!value || value->type().dtype != t || !std::isfinite(value->values()[0])) return std::nullopt;
     return value->values()[0];
   }
 
   // Elements in another order; operands are broadcast along the same axes.
   bool add_elementwise(const Node& n) {
-    const Extents& shape = g_.value(n.outputs[0]).type.shape;
+    const Extents& whole = shape(n.outputs[0]);
     const ChannelBlocks blocks = blocks_of(n.outputs[0]);
-    const bool pads = is_padded(blocks, shape[1]);
+    const bool pads = is_padded(blocks, whole[1]);
     std::vector<ValueId> inputs;
     std::vector<double> paddings;
     for (const ValueId v : n.inputs) {
-      const Extents& s = g_.value(v).type.shape;
+      const Extents& s = shape(v);
       // The image must not have to be filled up, nor be met by numbers that only the caller knows.
       if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
-      if (s[1] == shape[1])  // the same, or one for each channel, of each row
+      if (s[1] == whole[1])  // the same, or one for each channel, of each row
         inputs.push_back(blocked(v, blocks));
       else if (s[1] == 1)
         inputs.push_back(b_.reshape(plain(v), {s[0], 1, s[2], s[3], 1}));
@@ -323,31 +298,26 @@ class LayoutRewriter {
         return false;
       paddings.push_back(padding_[v]);
     }
+    const Chain& chain = elementwise_shape(n.workload).chain;
     if (pads) {
-      const auto padding =
-          applied(elementwise_shape(n.workload).chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
+      const auto padding = applied(chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
       if (!padding) return false;
       padding_[n.outputs[0]] = *padding;
     }
-    std::vector<TensorType> types;
-    for (const ValueId v : inputs) types.push_back(b_.type(v));
-    const auto w = elementwise_of(c_.operators, c_.functions, elementwise_shape(n.workload).chain, types);
-    if (!w || inferred(*w).outputs[0].shape != blocked_shape(shape, blocks)) return false;
-    set(n, b_.add(*w, inputs, {name(n.outputs[0])})[0], true);
-    return true;
+    const auto w = elementwise_of(c_.operators, c_.functions, chain, made_types(inputs));
+    return w && inferred(*w).outputs[0].shape == blocked_shape(whole, blocks) && set_blocked(n, *w, inputs);
   }
 
   // The result for the padding is found in the table, which must be a constant.
   bool add_lookup(const Node& n) {
     const ValueId x = n.inputs[0], table = n.inputs[1];
     if (is_padded(x)) {
-      if (!has_blocked(x) || !g_.is_constant(table)) return false;
-      const double least = g_.value(x).type.dtype == i8 ? -128 : 0;
-      padding_[n.outputs[0]] = g_.value(table).constant->values()[static_cast<size_t>(padding_[x] - least)];
+      if (!has_blocked(x) || !is_constant(table)) return false;
+      const double least = dtype(x) == i8 ? -128 : 0;
+      padding_[n.outputs[0]] = data(table).values()[static_cast<size_t>(padding_[x] - least)];
     }
     const std::vector<ValueId> inputs{blocked(x), plain(table)};
-    set(n, b_.add_one("lookup", {}, inputs, name(n.outputs[0])), true);
-    return true;
+    return set_blocked(n, b_.add_one("lookup", {}, inputs, name(n.outputs[0])));
   }
 
   // Along channels where all parts have whole blocks; along rows and columns always.
@@ -356,13 +326,12 @@ class LayoutRewriter {
     if (block == 1 || is_padded(n.outputs[0])) return false;
     for (const ValueId v : n.inputs)
       if (blocks_of(v).block % block != 0 || is_padded(v) ||
-          (blocks_of(v).block != block && !joins_blocks(g_, r_.uses(), n)))
+          (blocks_of(v).block != block && !joins_blocks(graph(), uses(), n)))
         return false;
     std::vector<ValueId> inputs;
-    for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, g_.value(v).type.shape[1]}));
-    set(n, b_.concat(std::move(inputs), static_cast<size_t>(n.workload.attributes.number("axis")), name(n.outputs[0])),
-        true);
-    return true;
+    for (const ValueId v : n.inputs) inputs.push_back(blocked(v, {block, shape(v)[1]}));
+    const auto axis = static_cast<size_t>(n.workload.attributes.number("axis"));
+    return set_blocked(n, b_.concat(std::move(inputs), axis, name(n.outputs[0])));
   }
 
   // Whole blocks of channels; of rows and columns any.
@@ -375,8 +344,7 @@ class LayoutRewriter {
       return false;
     begin[1] /= block, size[1] /= block;
     begin.push_back(0), step.push_back(1), size.push_back(block);
-    set(n, b_.slice(blocked(n.inputs[0]), begin, size, step, name(n.outputs[0])), true);
-    return true;
+    return set_blocked(n, b_.slice(blocked(n.inputs[0]), begin, size, step, name(n.outputs[0])));
   }
 
   // Over all rows and columns.
@@ -386,11 +354,11 @@ class LayoutRewriter {
     const ValueId image = blocked(n.inputs[0]);
     const ValueId made =
         b_.add(reduction_of_planes(c_.operators, n.workload, b_.type(image)), {image}, {name(n.outputs[0])})[0];
-    const Extents& s = g_.value(n.inputs[0]).type.shape;
+    const Extents& s = shape(n.inputs[0]);
     const ValueId all = b_.reshape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
     const ValueId own = is_padded(n.inputs[0]) ? b_.slice(all, {0, 0, 0, 0}, {s[0], s[1], 1, 1}) : all;
-    set(n, b_.reshape(own, g_.value(n.outputs[0]).type.shape), false);
-    return true;
+    now_.writes = false;
+    return replace(n, own);
   }
 
   // Around rows and columns.
@@ -399,30 +367,23 @@ class LayoutRewriter {
                   &after = n.workload.attributes.get<Extents>("after");
     if (before[0] + before[1] + after[0] + after[1] != 0 || is_padded(n.inputs[0])) return false;
     const ValueId image = blocked(n.inputs[0]);
-    set(n,
-        b_.add(pad_of(c_.operators, n.workload, b_.type(image), {0, 0, before[2], before[3], 0},
-                      {0, 0, after[2], after[3], 0}),
-               {image}, {name(n.outputs[0])})[0],
-        true);
-    return true;
+    return set_blocked(n,
+                       pad_of(c_.operators, n.workload, b_.type(image), {0, 0, before[2], before[3], 0},
+                              {0, 0, after[2], after[3], 0}),
+                       {image});
   }
 
   bool add_resize(const Node& n) {
-    const Extents& size = g_.value(n.outputs[0]).type.shape;
-    if (size[1] != g_.value(n.inputs[0]).type.shape[1]) return false;
+    const Extents& size = shape(n.outputs[0]);
+    if (size[1] != shape(n.inputs[0])[1]) return false;
     padding_[n.outputs[0]] = padding_[n.inputs[0]];
     const ValueId image = blocked(n.inputs[0]);
-    const Workload w = resize_of(c_.operators, n.workload, b_.type(image), blocked_shape(size, blocks_of(n.inputs[0])));
-    set(n, b_.add(w, {image}, {name(n.outputs[0])})[0], true);
-    return true;
+    const Extents blocked_size = blocked_shape(size, blocks_of(n.inputs[0]));
+    return set_blocked(n, resize_of(c_.operators, n.workload, b_.type(image), blocked_size), {image});
   }
 
-  const Graph& g_;
-  const PassContext& c_;
   const std::vector<LayoutForm>& decided_;  ///< by node; empty: the rule
-  Rewriter r_;
-  GraphBuilder& b_;
-  const IdVector<ChannelBlocks> blocks_;  ///< by old value
+  const IdVector<ChannelBlocks> blocks_;    ///< by old value
   IdVector<std::optional<ValueId>> blocked_;
   std::map<std::pair<ValueId, int64_t>, ValueId> other_blocks_;  ///< old values in blocks of so many, not their own
   IdVector<double> padding_;  ///< by old value: the number in the channels of padding of its blocked one
@@ -436,7 +397,7 @@ class LayoutRewriter {
 
 RewrittenLayouts rewrite_layouts(const Graph& g, const PassContext& context, const std::vector<LayoutForm>& decided) {
   if (context.lanes < kLeastBlock) return {g, IdVector<std::optional<BlockedNode>>(g.nodes.size())};
-  return LayoutRewriter(g, context, decided).run();
+  return LayoutRewriter(g, context, decided).rewritten();
 }
 
 std::optional<Workload> layout_conversion(const TensorType& type, const ChannelBlocks& b, const PassContext& context,

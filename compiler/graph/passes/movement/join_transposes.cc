@@ -1,13 +1,8 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <optional>
 #include <utility>
 
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/movement/axes.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 
 namespace hone {
 namespace {
@@ -50,25 +45,26 @@ std::optional<Movement> joined(const Movement& first, const Movement& second) {
   const auto pieces = common_pieces(between, second.extents);
   if (!pieces) return std::nullopt;
   Movement out{first.from, {}, {}};
-  // Where each axis of `from` begins among the finer ones.
-  std::vector<size_t> begin(first.extents.size()), position(first.extents.size());
+  // The finer axes that each axis between the two consists of; they lie in the order of `from`.
+  std::vector<size_t> position(first.order.size());
   for (size_t k = 0; k < first.order.size(); ++k) position[first.order[k]] = k;
-  for (size_t axis = 0; axis < first.extents.size(); ++axis) {
-    begin[axis] = out.extents.size();
-    const Extents& own = pieces->a[position[axis]];
-    out.extents.insert(out.extents.end(), own.begin(), own.end());
+  std::vector<std::vector<size_t>> finer(first.order.size());
+  for (const size_t k : position)
+    for (const int64_t piece : pieces->a[k]) {
+      finer[k].push_back(out.extents.size());
+      out.extents.push_back(piece);
+    }
+  // In the order that they have between the two, which is that of the second's axes, they are parts of those.
+  std::vector<size_t> between_axes;
+  for (const auto& axes : finer) between_axes.insert(between_axes.end(), axes.begin(), axes.end());
+  std::vector<std::vector<size_t>> of_second;
+  auto next = between_axes.begin();
+  for (const Extents& own : pieces->b) {
+    const auto begin = std::exchange(next, next + static_cast<std::ptrdiff_t>(own.size()));
+    of_second.emplace_back(begin, next);
   }
-  // The finer axes in the order that they have between the two, which is that of the second's axes.
-  std::vector<size_t> finer;
-  for (size_t k = 0; k < first.order.size(); ++k)
-    for (size_t piece = 0; piece < pieces->a[k].size(); ++piece) finer.push_back(begin[first.order[k]] + piece);
-  std::vector<size_t> first_piece(second.extents.size());
-  size_t count = 0;
-  for (size_t axis = 0; axis < second.extents.size(); ++axis)
-    first_piece[axis] = std::exchange(count, count + pieces->b[axis].size());
   for (const size_t axis : second.order)
-    for (size_t piece = 0; piece < pieces->b[axis].size(); ++piece)
-      out.order.push_back(finer[first_piece[axis] + piece]);
+    out.order.insert(out.order.end(), of_second[axis].begin(), of_second[axis].end());
   return out;
 }
 
@@ -96,56 +92,34 @@ bool has_runs(const Movement& m) {
   return m.order.size() < 2 || std::min(m.extents.back(), m.extents[m.order.back()]) >= kShortestRun;
 }
 
-class TransposeJoiner {
+class TransposeJoiner : public Rewriter {
  public:
-  TransposeJoiner(const Graph& g, const PassContext& context) : r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return add_joined(n); });
-  }
-
- private:
-  // The movement of a transpose; nothing for other nodes.
-  std::optional<Movement> movement_of(const Node& n) const {
-    if (!is<ops::Transpose>(n)) return std::nullopt;
-    const auto& perm = n.workload.attributes.get<Extents>("perm");
-    return Movement{n.inputs[0], r_.shape(n.inputs[0]), {perm.begin(), perm.end()}};
-  }
-
-  // The transpose that computes `v`, perhaps seen under other shapes.
-  std::optional<Movement> movement_behind(ValueId v) const {
-    for (;;) {
-      const int n = r_.uses().producer[v];
-      if (n < 0) return std::nullopt;
-      const Node& node = r_.node(n);
-      if (!is<ops::Reshape>(node)) return movement_of(node);
-      v = node.inputs[0];
-    }
-  }
-
-  bool add_joined(const Node& n) {
-    auto all = movement_of(n);
-    std::optional<Movement> best;
-    for (auto before = all ? movement_behind(all->from) : std::nullopt; before; before = movement_behind(all->from)) {
-      all = joined(*before, *all);
+  bool rewrite(const Node& n) {
+    if (!is<ops::Transpose>(n)) return false;
+    std::optional<Movement> all = movement_of(n), best;
+    // Those that compute what it reads, perhaps seen under other shapes.
+    while (const Node* before = producer<ops::Transpose>(in_front_of<ops::Reshape>(all->from))) {
+      all = joined(movement_of(*before), *all);
       if (!all) break;
       if (Movement m = with_fewer_axes(*all); has_runs(m)) best = std::move(m);
     }
     if (!best) return false;
-    const Movement& m = *best;
-    ValueId v = r_.now(m.from);
-    const std::string& name = r_.name(n.outputs[0]);
-    if (m.order.size() > 1)
-      v = r_.builder().transpose(r_.with_shape(v, m.extents), Extents(m.order.begin(), m.order.end()), name);
-    r_.stand_in(n.outputs[0], r_.with_shape(v, r_.shape(n.outputs[0])));
-    return true;
+    const ValueId from = now(best->from);
+    if (best->order.size() < 2) return replace(n, from);
+    const Extents perm(best->order.begin(), best->order.end());
+    return replace(n, b_.transpose(with_shape(from, best->extents), perm, name(n.outputs[0])));
   }
 
-  Rewriter r_;
+ private:
+  Movement movement_of(const Node& n) const {
+    return {n.inputs[0], shape(n.inputs[0]), {perm_of(n).begin(), perm_of(n).end()}};
+  }
 };
 
 }  // namespace
 
-Graph join_transposes(const Graph& g, const PassContext& context) { return TransposeJoiner(g, context).run(); }
+Graph join_transposes(const Graph& g, const PassContext& context) { return rewritten_by<TransposeJoiner>(g, context); }
 
 }  // namespace hone

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/constants.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
@@ -13,22 +12,13 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMostDigits = 4;  // 0.125, 1.702, 255: numbers written by hand
+constexpr int64_t kMostDigits = 4;  // 0.125, 1.702, 255: numbers written by hand
 
 bool was_learned(double number) {
-  const std::string text = fmt::format("{}", number);
-  const size_t first = text.find_first_of("123456789"), end = std::min(text.find('e'), text.size());
-  if (first == std::string::npos) return false;
-  return static_cast<size_t>(std::count_if(text.begin() + static_cast<std::ptrdiff_t>(first),
-                                           text.begin() + static_cast<std::ptrdiff_t>(end),
-                                           [](unsigned char c) { return std::isdigit(c); })) > kMostDigits;
-}
-
-TensorData one_element(double value, DType t) {
-  const auto narrow = static_cast<float>(value);
-  return {{t, {1}},
-          t == f32 ? std::string(reinterpret_cast<const char*>(&narrow), sizeof narrow)
-                   : std::string(reinterpret_cast<const char*>(&value), sizeof value)};
+  std::string digits = fmt::format("{}", number);
+  digits.resize(std::min(digits.find('e'), digits.size()));
+  digits.erase(0, digits.find_first_of("123456789"));
+  return std::count_if(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); }) > kMostDigits;
 }
 
 }  // namespace
@@ -45,21 +35,15 @@ Graph lift_numbers(const Graph& g, const PassContext& context) {
     for (size_t l = 0; l < links.size(); ++l) {
       ChainLink& link = links[l].link;
       // A zero point behind a rounding stays: where it is known, both are one conversion.
-      if (of_bytes && l > 0 && links[l - 1].link.function && links[l - 1].link.function->name == "round") continue;
-      if (!link.function || link.arguments.size() != 1 ||
-          (link.function->name != "add" && link.function->name != "mul" &&
-           !(of_bytes && link.function->name == "sub")) ||
-          link.result || after[l] != t)
-        continue;
-      const double* number = std::get_if<double>(&link.arguments[0]);
-      if (!number || (!of_bytes && !was_learned(*number))) continue;
-      links[l].operands = {r.constant(one_element(*number, t), n.inputs[1], "_number")};
+      if (of_bytes && l > 0 && is(links[l - 1].link, "round")) continue;
+      const double* number = number_of(link);
+      const bool is_lifted = is(link, "add") || is(link, "mul") || (of_bytes && is(link, "sub"));
+      if (!number || !is_lifted || after[l] != t || (!of_bytes && !was_learned(*number))) continue;
+      links[l].operands = {r.constant(floats_of({t, {1}}, {*number}), n.inputs[1], "_number")};
       link.arguments[0] = Operand{Operand::Kind::kOne, {}};
       changed = true;
     }
-    if (!changed) return false;
-    if (auto lifted = with_links(n, links, r.shape(n.outputs[0]), context.functions))
-      r.become(n, lifted->workload, std::move(lifted->inputs));
+    if (changed) r.become_with(n, links);
     return false;
   });
 }

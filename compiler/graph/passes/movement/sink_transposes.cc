@@ -1,9 +1,7 @@
 #include <algorithm>
 
-#include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/movement/axes.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
-#include "compiler/ir/layout.h"
 
 namespace hone {
 namespace {
@@ -11,48 +9,56 @@ namespace {
 // Operands that had to be repeated are read like others: that must be little beside the image.
 constexpr int64_t kImageToOperand = 16;
 
-// Whether elements of `shape` keep their order when its axes are put in this one.
-bool keeps_order(const Extents& shape, const Extents& order) {
-  int64_t last = -1;
-  for (const int64_t axis : order) {
-    if (shape[static_cast<size_t>(axis)] == 1) continue;
-    if (axis < last) return false;
-    last = axis;
-  }
-  return true;
-}
-
-class TransposeSinker {
+class TransposeSinker : public Rewriter {
  public:
-  TransposeSinker(const Graph& g, const PassContext& context) : r_(g, context) {}
+  using Rewriter::Rewriter;
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return add_swapped(n); });
+  // The elementwise node goes in front of the movements between it and an operator with an epilogue; at least a
+  // transpose among them, for views alone do not keep the two apart.
+  bool rewrite(const Node& e) {
+    if (!is<ops::Elementwise>(e) || shape(e.inputs[0]) != shape(e.outputs[0])) return false;
+    std::vector<ValueId> operands;
+    for (size_t i = 1; i < e.inputs.size(); ++i) {
+      if (e.inputs[i] == e.inputs[0]) return false;
+      Extents own = shape(e.inputs[i]);
+      own.insert(own.begin(), shape(e.outputs[0]).size() - own.size(), 1);
+      operands.push_back(with_shape(now(e.inputs[i]), own));
+    }
+    std::vector<const Node*> passed;  // movements, the last one first
+    const Node* n = own_producer(e.inputs[0]);
+    for (; n && is<ops::Transpose, ops::Reshape>(*n) && all_in_front(*n, &operands); n = own_producer(n->inputs[0]))
+      passed.push_back(n);
+    // The view that the operator's result is seen under may stay between the two.
+    if (n && is<ops::Reshape>(*n)) n = own_producer(n->inputs[0]);
+    if (!n || !n->workload.attributes.has("epilogue") ||
+        std::none_of(passed.begin(), passed.end(), &if_is<ops::Transpose>))
+      return false;
+    ValueId made = b_.elementwise(e.workload.attributes.text("op"), now(passed.back()->inputs[0]), operands);
+    for (size_t k = passed.size(); k-- > 0;) {
+      const Node& m = *passed[k];
+      made = is<ops::Transpose>(m) ? b_.transpose(made, perm_of(m), k == 0 ? name(e.outputs[0]) : "")
+                                   : with_shape(made, shape(m.outputs[0]));
+    }
+    return replace(e, made);
   }
 
  private:
-  const Extents& shape(ValueId v) const { return r_.shape(v); }
-  GraphBuilder& b() { return r_.builder(); }
-
-  const Node* own_producer(ValueId v) const { return r_.own_producer(v); }
-
   // An operand of the image behind `movement`, as an operand of the one in front of it; nothing where it would have to
   // be moved or repeated while the model runs.
   std::optional<ValueId> in_front(const Node& movement, ValueId operand) {
     if (is<ops::Reshape>(movement)) return seen_before(movement, operand);
-    const auto& perm = movement.workload.attributes.get<Extents>("perm");
+    const Extents& perm = perm_of(movement);
     Extents inverse(perm.size());
     for (size_t d = 0; d < perm.size(); ++d) inverse[static_cast<size_t>(perm[d])] = static_cast<int64_t>(d);
-    if (!b().constant_of(operand) && !keeps_order(b().type(operand).shape, inverse)) return std::nullopt;
-    return b().transpose(operand, inverse);
+    if (!b_.constant_of(operand) && !keeps_order(b_.type(operand).shape, inverse)) return std::nullopt;
+    return b_.transpose(operand, inverse);
   }
 
   // Axes that hold the same elements on both sides of a reshape are a group. In each an operand has all of them, or one
   // for all; where it has some, it is repeated.
   std::optional<ValueId> seen_before(const Node& reshape, ValueId operand) {
     const Extents &before = shape(reshape.inputs[0]), &behind = shape(reshape.outputs[0]);
-    const Extents own = b().type(operand).shape;
-    if (element_count(before) == 0) return std::nullopt;
+    const Extents own = b_.type(operand).shape;
     Extents whole, seen;
     size_t i = 0, j = 0;
     while (i < before.size() || j < behind.size()) {
@@ -65,14 +71,12 @@ class TransposeSinker {
       for (size_t k = first_i; k < i; ++k) seen.push_back(is_one ? 1 : before[k]);
     }
     if (whole != own) {
-      if (!b().constant_of(operand) || element_count(whole) * kImageToOperand > element_count(before))
+      if (!b_.constant_of(operand) || element_count(whole) * kImageToOperand > element_count(before))
         return std::nullopt;
-      operand = b().broadcast(operand, whole);
+      operand = b_.broadcast(operand, whole);
     }
-    return r_.with_shape(operand, seen);
+    return with_shape(operand, seen);
   }
-
-  static bool moves(const Node& n) { return is<ops::Transpose, ops::Reshape>(n); }
 
   // in_front() of all of them; false, and they are as they were, where one is not let through.
   bool all_in_front(const Node& movement, std::vector<ValueId>* operands) {
@@ -85,44 +89,10 @@ class TransposeSinker {
     *operands = std::move(moved);
     return true;
   }
-
-  // The elementwise node goes in front of the movements between it and an operator with an epilogue; at least a
-  // transpose among them, for views alone do not keep the two apart.
-  bool add_swapped(const Node& e) {
-    if (!is<ops::Elementwise>(e) || shape(e.inputs[0]) != shape(e.outputs[0])) return false;
-    const size_t rank = shape(e.outputs[0]).size();
-    std::vector<ValueId> operands;
-    for (size_t i = 1; i < e.inputs.size(); ++i) {
-      if (e.inputs[i] == e.inputs[0]) return false;
-      Extents own = shape(e.inputs[i]);
-      own.insert(own.begin(), rank - own.size(), 1);
-      operands.push_back(r_.with_shape(r_.now(e.inputs[i]), own));
-    }
-    std::vector<const Node*> passed;  // movements, the last one first
-    const Node* n = own_producer(e.inputs[0]);
-    for (; n && moves(*n) && all_in_front(*n, &operands); n = own_producer(n->inputs[0])) passed.push_back(n);
-    // The view that the operator's result is seen under may stay between the two.
-    if (n && is<ops::Reshape>(*n)) n = own_producer(n->inputs[0]);
-    if (!n || !n->workload.attributes.has("epilogue") ||
-        std::none_of(passed.begin(), passed.end(), [](const Node* m) { return is<ops::Transpose>(*m); }))
-      return false;
-    ValueId made = b().elementwise(e.workload.attributes.text("op"), r_.now(passed.back()->inputs[0]), operands);
-    for (size_t k = passed.size(); k-- > 0;) {
-      const std::string name = k == 0 ? r_.name(e.outputs[0]) : "";
-      if (is<ops::Transpose>(*passed[k]))
-        made = b().transpose(made, passed[k]->workload.attributes.get<Extents>("perm"), name);
-      else
-        made = r_.with_shape(made, shape(passed[k]->outputs[0]));
-    }
-    r_.stand_in(e.outputs[0], made);
-    return true;
-  }
-
-  Rewriter r_;
 };
 
 }  // namespace
 
-Graph sink_transposes(const Graph& g, const PassContext& context) { return TransposeSinker(g, context).run(); }
+Graph sink_transposes(const Graph& g, const PassContext& context) { return rewritten_by<TransposeSinker>(g, context); }
 
 }  // namespace hone

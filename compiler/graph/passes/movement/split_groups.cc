@@ -5,11 +5,9 @@
 
 #include "base/time_text.h"
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
-#include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
 
@@ -58,15 +56,35 @@ std::optional<Extents> broadcast_shape(const Operand& o, const Extents& own, con
   return std::nullopt;
 }
 
-class GroupSplitter {
+class GroupSplitter : public Rewriter {
  public:
-  GroupSplitter(const Graph& g, const PassContext& context) : c_(context), r_(g, context) {
-    for (const Node& n : g.nodes) whole_ += measured(n.workload).value_or(0);
-    for (const Node& n : g.nodes) of_group_[to_string(n.workload)] += measured(n.workload).value_or(0);
+  GroupSplitter(const Graph& g, const PassContext& context) : Rewriter(g, context) {
+    for (const Node& n : g.nodes) {
+      const double seconds = measured(n.workload).value_or(0);
+      whole_ += seconds;
+      of_group_[to_string(n.workload)] += seconds;
+    }
   }
 
-  Graph run() {
-    return r_.run([&](const Node& n) { return split(n); });
+  bool rewrite(const Node& n) {
+    const auto whole = measured(n.workload);
+    if (!whole || of_group_[to_string(n.workload)] < kLeastShare * whole_) return false;
+    const std::optional<Parts> parts = parts_of(n);
+    if (!parts) return false;
+    const auto anchor = measured(parts->anchor.workload), rest = measured(parts->rest);
+    if (!anchor || !rest) {
+      for (const auto& [time, workload] : {std::pair(anchor, &parts->anchor.workload), std::pair(rest, &parts->rest)})
+        if (!time && c_.alternatives) c_.alternatives->push_back(*workload);
+      return false;
+    }
+    if (*anchor + *rest > (1 - kLeastGain) * *whole) return false;
+    std::vector<ValueId> inputs{b_.add(parts->anchor.workload, now(parts->anchor.inputs))[0]};
+    for (size_t o = 0; o < parts->operands.size(); ++o)
+      inputs.push_back(with_shape(now(parts->operands[o]), parts->shapes[o]));
+    if (c_.notes)
+      c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
+                                          n.workload.operator_name(), ms_text(*anchor + *rest), ms_text(*whole)));
+    return replace(n, parts->rest, inputs);
   }
 
  private:
@@ -87,66 +105,30 @@ class GroupSplitter {
     if (!n.workload.attributes.has("epilogue") || n.outputs.size() != 1) return std::nullopt;
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
     if (t.accumulate != t.out || epilogue_of(n.workload).types.result != t.out) return std::nullopt;
-    std::vector<BoundLink> links = bound_links(n);
+    const std::vector<BoundLink> links = bound_links(n);
     const size_t cut = cut_of(links);
     if (cut == links.size()) return std::nullopt;
-    Parts parts{{n.workload, {}}, n.workload, {}, {}};
-    const TensorType& type = r_.type(n.outputs[0]);
-    std::vector<TensorType> types{type};
-    size_t labels = 0;
-    for (size_t l = 0; l < cut; ++l) labels += links[l].link.function ? 0 : 1;
-    Chain chain;
-    for (size_t l = cut; l < links.size(); ++l) {
-      auto operand = links[l].operands.begin();
-      for (Argument& a : links[l].link.arguments) {
-        if (auto* label = std::get_if<Label>(&a)) label->index -= labels;
-        const auto* o = std::get_if<Operand>(&a);
-        if (!o) continue;
-        const TensorType& own = r_.type(*operand);
-        const auto shape = broadcast_shape(*o, own.shape, type.shape);
-        if (!shape || element_count(*shape) != element_count(own.shape)) return std::nullopt;
-        parts.operands.push_back(*operand++);
-        parts.shapes.push_back(*shape);
-        types.push_back({own.dtype, *shape});
-        a = Operand{};
-      }
-      chain.links.push_back(links[l].link);
-    }
-    links.resize(cut);
-    auto anchor = with_links(n, links, type.shape, c_.functions);
-    if (!anchor) return std::nullopt;
-    parts.anchor = std::move(*anchor);
-    const auto rest = elementwise_of(c_.operators, c_.functions, chain, types);
-    if (!rest || inferred(*rest).outputs[0] != type) return std::nullopt;
-    parts.rest = *rest;
-    return parts;
+    const TensorType& whole = type(n.outputs[0]);
+    std::vector<BoundLink> first(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(cut));
+    BoundChain second{chain_of(std::span(links).subspan(cut)), {}};
+    second.operands.assign(n.inputs.end() - static_cast<std::ptrdiff_t>(operands_of(second.chain)), n.inputs.end());
+    const size_t labels = labels_of(chain_of(first).links);
+    each_label(second.chain.links, [&](Label& label) { label.index -= labels; });
+    std::vector<TensorType> types{whole};
+    std::vector<Extents> shapes;
+    const bool all_fit = second.change_operands([&](ValueId v, const Operand& o) -> std::optional<Argument> {
+      const auto seen = broadcast_shape(o, shape(v), whole.shape);
+      if (!seen || element_count(*seen) != element_count(shape(v))) return std::nullopt;
+      shapes.push_back(*seen);
+      types.push_back({dtype(v), *seen});
+      return Operand{};
+    });
+    auto anchor = all_fit ? with_links(n, first, whole.shape, c_.functions) : std::nullopt;
+    const auto rest = anchor ? elementwise_of(c_.operators, c_.functions, second.chain, types) : std::nullopt;
+    if (!rest || inferred(*rest).outputs[0] != whole) return std::nullopt;
+    return Parts{std::move(*anchor), *rest, second.operands, shapes};
   }
 
-  bool split(const Node& n) {
-    const auto whole = measured(n.workload);
-    if (!whole || of_group_[to_string(n.workload)] < kLeastShare * whole_) return false;
-    const std::optional<Parts> parts = parts_of(n);
-    if (!parts) return false;
-    const auto anchor = measured(parts->anchor.workload), rest = measured(parts->rest);
-    if (!anchor || !rest) {
-      for (const auto& [time, workload] : {std::pair(anchor, &parts->anchor.workload), std::pair(rest, &parts->rest)})
-        if (!time && c_.alternatives) c_.alternatives->push_back(*workload);
-      return false;
-    }
-    if (*anchor + *rest > (1 - kLeastGain) * *whole) return false;
-    GraphBuilder& b = r_.builder();
-    std::vector<ValueId> inputs{b.add(parts->anchor.workload, r_.now(parts->anchor.inputs))[0]};
-    for (size_t o = 0; o < parts->operands.size(); ++o)
-      inputs.push_back(r_.with_shape(r_.now(parts->operands[o]), parts->shapes[o]));
-    r_.stand_in(n.outputs[0], b.add(parts->rest, inputs, {r_.name(n.outputs[0])})[0]);
-    if (c_.notes)
-      c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
-                                          n.workload.operator_name(), ms_text(*anchor + *rest), ms_text(*whole)));
-    return true;
-  }
-
-  const PassContext& c_;
-  Rewriter r_;
   std::map<std::string, std::optional<double>> known_;  ///< by workload
   std::map<std::string, double> of_group_;              ///< by workload: of all nodes
   double whole_ = 0;
@@ -155,7 +137,7 @@ class GroupSplitter {
 }  // namespace
 
 Graph split_groups(const Graph& g, const PassContext& context) {
-  return context.measured ? GroupSplitter(g, context).run() : g;
+  return context.measured ? rewritten_by<GroupSplitter>(g, context) : g;
 }
 
 }  // namespace hone
