@@ -2,9 +2,11 @@
    for when a device is opened.
 
    Whoever has one GPU needs nothing of this header: hone_open of an artifact for a GPU opens the device, and hone_run
-   takes tensors on the CPU and on the device, each by itself. Functions that can fail return a code as hone.h's do, and
-   hone_gpu_last_error says it in words. What is said here of threads holds for CUDA and OpenCL alike: any function may
-   be called by any thread; of one device one call runs at a time, the others wait. */
+   takes tensors on the CPU and on the device, each by itself. With CUDA those on the CPU (kDLCPU) are copied through
+   page-locked memory of the library's, up to 64 MiB for a device, and large ones beside the layers that neither need
+   nor change them; kDLCUDAHost and kDLCUDAManaged are used where they are. Functions that can fail return a code as
+   hone.h's do, and hone_gpu_last_error says it in words. What is said here of threads holds for CUDA and OpenCL alike:
+   any function may be called by any thread; of one device one call runs at a time, the others wait. */
 #ifndef HONE_GPU_H
 #define HONE_GPU_H
 

@@ -2,8 +2,9 @@
 // host memory. It records calls, counts live objects and fails where a test wants it to. Its only kernels are `scale`
 // (two buffers of floats, the second becomes twice the first) and `crash` (an illegal address, reported by the next
 // call that waits and by every call after it). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes
-// every cubin and PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes. Work is
-// done when it is sent, on whatever stream. Threads may call it at once; a test reads the state when none does.
+// every cubin and PTX text for one that adds two buffers of floats into a third; with 20 blocks, it crashes. It is
+// strict: what was freed, is of another context or of another graph is refused, and said in `wrong`. Threads may call
+// it at once; a test reads the state when none does.
 #pragma once
 
 #include <map>
@@ -12,7 +13,15 @@
 
 namespace hone {
 
+/// When the commands of a stream run. Where streams are not tied to each other as they have to be, results differ.
+enum class FakeOrder {
+  kAtOnce,       ///< when they are sent
+  kWhenWaited,   ///< when somebody waits for them, and no others
+  kOthersFirst,  ///< those of the default stream when somebody waits for them, the others at once
+};
+
 struct FakeCuda {
+  FakeOrder order = FakeOrder::kAtOnce;
   int devices = 2;
   int version = 13000;
   /// CUdevice_attribute -> value; others are 0. Much like an H100: threads, grid, shared memory, warp, multiprocessors,
@@ -26,8 +35,10 @@ struct FakeCuda {
 
   std::vector<std::string> calls;   ///< "cuMemAlloc 64", in order; those that only ask are left out
   std::vector<void*> streams_used;  ///< by launches, graphs and copies that were not recorded, in order
+  int pageable = 0;                 ///< copies of memory that is not pinned, for which the host waits
   int outside = 0;                  ///< calls that need a context, made by a thread that had none
-  int contexts = 0, modules = 0, buffers = 0, events = 0, streams = 0, graphs = 0;  ///< alive
+  std::vector<std::string> wrong;   ///< what a driver may end a program for
+  int contexts = 0, modules = 0, buffers = 0, pinned = 0, events = 0, streams = 0, graphs = 0;  ///< alive
   int broken = 0;   ///< what a crashed kernel makes every call answer
   int pending = 0;  ///< the same before anyone waited
   double now_ms = 0;

@@ -6,42 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/api/gpu/drivers.h"
-#include "compiler/runtime/launcher/cuda_functions.h"
+#include "compiler/api/gpu/cuda.h"
 
-/* Members are pointers of the functions' types. */
-#define HONE_CUDA_POINTER(member, symbol, ...) CuResult (*member)(__VA_ARGS__);
-typedef struct Graphs {
-  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_POINTER)
-} Graphs;
-typedef struct Functions {
-  HONE_CUDA_FUNCTIONS(HONE_CUDA_POINTER)
-  HONE_CUDA_CALLER_FUNCTIONS(HONE_CUDA_POINTER)
-  Graphs graphs;
-  int has_graphs; /* drivers since CUDA 11.4 */
-} Functions;
-
-typedef struct Cuda {
-  Functions cu;
-  CuDevice device;
-  CuContext context;
-  int is_retained; /* the primary context, to be released */
-  CuStream recording;
-  double limit;
-  char lost[512]; /* why the device is of no use; empty: it is */
-  int is_stuck;   /* lost because it does not end: a driver's calls that free would wait for it */
-  char model[256], version[32], arch[16];
-} Cuda;
-
-/* A kernel with the addresses of its arguments. */
-typedef struct Bound {
-  CuFunction function;
-  const HoneGpuLaunch* launch;
-  CuAddress* addresses;
-  void** parameters; /* the addresses' own */
-} Bound;
+typedef HoneCuda Cuda;
+typedef HoneCudaBound Bound;
+typedef HoneCudaFunctions Functions;
 
 #define say hone_internal_say
+#define check hone_internal_cuda_check
+#define enter hone_internal_cuda_enter
+#define leave hone_internal_cuda_leave
+#define enter_to_free hone_internal_cuda_enter_to_free
 
 static const char* text_of(const Functions* cu, CuResult code, char text[160]) {
   const char *name = NULL, *words = NULL;
@@ -55,7 +30,7 @@ static const char* text_of(const Functions* cu, CuResult code, char text[160]) {
   return text;
 }
 
-static int32_t check(Cuda* c, CuResult code, HoneWords* words, const char* what, ...) {
+int32_t hone_internal_cuda_check(HoneCuda* c, CuResult code, HoneWords* words, const char* what, ...) {
   if (code == 0) return HONE_OK;
   char text[160], when[256];
   va_list arguments;
@@ -67,21 +42,21 @@ static int32_t check(Cuda* c, CuResult code, HoneWords* words, const char* what,
   return say(words, code == HONE_CU_OUT_OF_MEMORY ? HONE_NO_MEMORY : HONE_GPU_FAILED, "%s: %s", when, text);
 }
 
-/* The device's context is current in our calls alone: the thread may have another one. */
-static int32_t enter(Cuda* c, HoneWords* words) {
+int32_t hone_internal_cuda_enter(HoneCuda* c, HoneWords* words) {
   if (c->lost[0]) return say(words, HONE_GPU_FAILED, "the device is lost: %s", c->lost);
   return check(c, c->cu.push_context(c->context), words, "the GPU's context");
 }
-static int32_t leave(Cuda* c, int32_t code) {
+int32_t hone_internal_cuda_leave(HoneCuda* c, int32_t code) {
   CuContext ours = NULL;
   c->cu.pop_context(&ours);
   return code;
 }
 
-/* For what is freed: whether the driver can be asked to. */
-static int enter_to_free(Cuda* c) { return !c->is_stuck && c->cu.push_context(c->context) == 0; }
+int hone_internal_cuda_enter_to_free(HoneCuda* c) { return !c->is_stuck && c->cu.push_context(c->context) == 0; }
 
 static CuAddress address_of(HoneMemory memory) { return (CuAddress)(uintptr_t)memory; }
+
+static int is_recorded(const Cuda* c, const void* stream) { return c->recorder && stream == c->recorder; }
 
 /* --- memory --- */
 
@@ -122,7 +97,7 @@ static int32_t write_memory(void* self, HoneMemory to, int64_t offset, const voi
   Cuda* const c = self;
   const int32_t code = enter(c, words);
   if (code != HONE_OK) return code;
-  /* Pageable memory is copied before this returns, whatever else is done later. */
+  /* Pageable memory is copied before this returns, whatever else is done later; pinned memory when its turn comes. */
   return leave(c, check(c, c->cu.send(address_of(to) + (CuAddress)offset, from, (size_t)bytes, stream), words,
                         "writing to the device"));
 }
@@ -152,6 +127,7 @@ static int32_t read_memory(void* self, HoneMemory from, int64_t offset, void* to
 
 static int32_t copy(void* self, HoneMemory from, HoneMemory to, int64_t bytes, void* stream, HoneWords* words) {
   Cuda* const c = self;
+  if (is_recorded(c, stream)) return hone_internal_cuda_record_copy(c, address_of(from), address_of(to), bytes, words);
   const int32_t code = enter(c, words);
   if (code != HONE_OK) return code;
   return leave(c, check(c, c->cu.copy_on_device(address_of(to), address_of(from), (size_t)bytes, stream), words,
@@ -219,6 +195,7 @@ static int32_t bind(void* self, void* program, const HoneGpuLaunch* launch, int3
   Bound* const b = calloc(1, sizeof *b);
   if (!b) return say(words, HONE_GPU_FAILED, "the host has no memory left");
   b->launch = launch;
+  b->count = count;
   b->addresses = calloc((size_t)count + 1, sizeof *b->addresses);
   b->parameters = calloc((size_t)count + 1, sizeof *b->parameters);
   const int32_t code = b->addresses && b->parameters ? find_function(self, program, b, words)
@@ -242,6 +219,7 @@ static int32_t enqueue(void* self, void* bound, void* stream, HoneWords* words) 
   Cuda* const c = self;
   const Bound* const b = bound;
   const HoneGpuLaunch* const l = b->launch;
+  if (is_recorded(c, stream)) return hone_internal_cuda_record_launch(c, b, words);
   const int32_t code = enter(c, words);
   if (code != HONE_OK) return code;
   return leave(c, check(c,
@@ -250,44 +228,7 @@ static int32_t enqueue(void* self, void* bound, void* stream, HoneWords* words) 
                         words, "launching kernel '%s'", l->kernel));
 }
 
-/* --- recordings --- */
-
-/* A stream of a caller's may be one that records nothing: commands go to a stream of our own while they are recorded.
- */
-static int32_t record(void* self, int32_t (*commands)(void* closure, void* stream), void* closure, void** recording,
-                      HoneWords* words) {
-  Cuda* const c = self;
-  const Graphs* const g = &c->cu.graphs;
-  CuGraph graph = NULL;
-  CuGraphExec exec = NULL;
-  if (!c->cu.has_graphs) return HONE_OK;
-  int32_t code = enter(c, words);
-  if (code != HONE_OK) return code;
-  if (!c->recording) code = check(c, g->create_stream(&c->recording, HONE_CU_STREAM_NON_BLOCKING), words, "a stream");
-  if (code == HONE_OK) code = check(c, g->begin_capture(c->recording, HONE_CU_CAPTURE_RELAXED), words, "recording");
-  if (code != HONE_OK) return leave(c, code);
-  const int32_t sent = commands(closure, c->recording);
-  code = check(c, g->end_capture(c->recording, &graph), words, "recording");
-  if (sent != HONE_OK) code = sent;
-  if (code == HONE_OK) code = check(c, g->instantiate(&exec, graph, 0), words, "a graph of what was recorded");
-  if (graph) g->destroy(graph);
-  *recording = exec;
-  return leave(c, code);
-}
-
-static int32_t replay(void* self, void* recording, void* stream, HoneWords* words) {
-  Cuda* const c = self;
-  const int32_t code = enter(c, words);
-  if (code != HONE_OK) return code;
-  return leave(c, check(c, c->cu.graphs.launch(recording, stream), words, "launching a graph"));
-}
-
-static void forget(void* self, void* recording) {
-  Cuda* const c = self;
-  if (!enter_to_free(c)) return;
-  c->cu.graphs.destroy_exec(recording);
-  leave(c, HONE_OK);
-}
+/* --- waiting --- */
 
 static int32_t wait(void* self, void* stream, HoneWords* words) {
   Cuda* const c = self;
@@ -319,10 +260,7 @@ static int32_t check_stream(void* self, void* stream, HoneWords* words) {
 
 static void close_device(void* self) {
   Cuda* const c = self;
-  if (c->recording && enter_to_free(c)) {
-    c->cu.graphs.destroy_stream(c->recording);
-    leave(c, HONE_OK);
-  }
+  hone_internal_cuda_close_copies(c);
   if (c->is_retained && !c->is_stuck) c->cu.release_context(c->device);
   free(c);
 }
@@ -343,11 +281,11 @@ static int32_t load_functions(Functions* cu, HoneWords* words) {
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
   HONE_CUDA_CALLER_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
-  cu->has_graphs = 1;
-#define HONE_CUDA_FIND(member, symbol, ...)              \
-  *(void**)&cu->graphs.member = dlsym(library, #symbol); \
-  cu->has_graphs = cu->has_graphs && cu->graphs.member;
-  HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_FIND)
+  cu->has_nodes = 1;
+#define HONE_CUDA_FIND(member, symbol, ...)             \
+  *(void**)&cu->nodes.member = dlsym(library, #symbol); \
+  cu->has_nodes = cu->has_nodes && cu->nodes.member;
+  HONE_CUDA_NODE_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
   return HONE_OK;
 }
@@ -403,11 +341,17 @@ static void describe(Cuda* c, HoneOpened* o) {
                            .set_argument = set_argument,
                            .unbind = unbind,
                            .enqueue = enqueue,
-                           .record = record,
-                           .replay = replay,
-                           .forget = forget,
+                           .record = hone_internal_cuda_record,
+                           .replay = hone_internal_cuda_replay,
+                           .rebind = hone_internal_cuda_rebind,
+                           .forget = hone_internal_cuda_forget,
                            .wait = wait,
-                           .wait_for_all = wait_for_all};
+                           .wait_for_all = wait_for_all,
+                           .allocate_pinned = hone_internal_cuda_allocate_pinned,
+                           .free_pinned = hone_internal_cuda_free_pinned,
+                           .fetch = hone_internal_cuda_fetch,
+                           .side_stream = hone_internal_cuda_side_stream,
+                           .follow = hone_internal_cuda_follow};
 }
 
 static int32_t start(Cuda** made, HoneWords* words) {

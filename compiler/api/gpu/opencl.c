@@ -562,9 +562,15 @@ static void describe(Opencl* c, int32_t number, HoneOpened* o) {
                            .enqueue = enqueue,
                            .record = record,
                            .replay = replay,
+                           .rebind = NULL,
                            .forget = forget,
                            .wait = wait,
-                           .wait_for_all = wait_for_all};
+                           .wait_for_all = wait_for_all,
+                           .allocate_pinned = NULL,
+                           .free_pinned = NULL,
+                           .fetch = NULL,
+                           .side_stream = NULL,
+                           .follow = NULL};
 }
 
 static int32_t start(Opencl** made, HoneWords* words) {

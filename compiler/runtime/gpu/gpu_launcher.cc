@@ -140,9 +140,15 @@ struct DeviceAsDriver {
             .enqueue = enqueue,
             .record = record,
             .replay = replay,
+            .rebind = nullptr,
             .forget = forget,
             .wait = wait,
-            .wait_for_all = wait_for_all};
+            .wait_for_all = wait_for_all,
+            .allocate_pinned = nullptr,
+            .free_pinned = nullptr,
+            .fetch = nullptr,
+            .side_stream = nullptr,
+            .follow = nullptr};
   }
 };
 

@@ -105,23 +105,3 @@ int32_t hone_internal_rows_of(const HoneDriver* driver, const HoneGpuModel* mode
   }
   return HONE_OK;
 }
-
-int32_t hone_internal_write_rows(const HoneDriver* driver, const HoneGpuCache* c, const DLTensor* output, int64_t rows,
-                                 HoneMemory to, void* stream, HoneWords* words) {
-  int32_t code = HONE_OK;
-  for (int64_t m = 0; m < c->matrices && rows > 0 && code == HONE_OK; ++m) {
-    const int64_t at = m * c->room * c->row_bytes;
-    code = driver->write(driver->self, to, at, hone_internal_data(output) + at, rows * c->row_bytes, stream, words);
-  }
-  return code;
-}
-
-int32_t hone_internal_read_row(const HoneDriver* driver, const HoneGpuCache* c, HoneMemory from, int64_t row,
-                               const DLTensor* output, void* stream, HoneWords* words) {
-  int32_t code = HONE_OK;
-  for (int64_t m = 0; m < c->matrices && code == HONE_OK; ++m) {
-    const int64_t at = (m * c->room + row) * c->row_bytes;
-    code = driver->read(driver->self, from, at, hone_internal_data(output) + at, c->row_bytes, stream, words);
-  }
-  return code;
-}

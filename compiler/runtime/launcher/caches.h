@@ -1,4 +1,4 @@
-/* Caches of a model that grow in place: checks of a call's caches, and copies of those on the CPU. */
+/* Caches of a model that grow in place: what they are, and checks of a call's. */
 #ifndef HONE_LAUNCHER_CACHES_H
 #define HONE_LAUNCHER_CACHES_H
 
@@ -24,13 +24,6 @@ int64_t hone_internal_cache_bytes(const HoneGpuCache* cache);
    they lie otherwise than a buffer of all rows. */
 int32_t hone_internal_rows_of(const HoneDriver* driver, const HoneGpuModel* model, const DLTensor* const* args,
                               int cpu_too, int64_t* rows, HoneWords* words);
-
-/* Copies the first `rows` rows of a cache on the CPU to the device. */
-int32_t hone_internal_write_rows(const HoneDriver* driver, const HoneGpuCache* cache, const DLTensor* output,
-                                 int64_t rows, HoneMemory to, void* stream, HoneWords* words);
-/* Copies row number `row` to the cache on the CPU. */
-int32_t hone_internal_read_row(const HoneDriver* driver, const HoneGpuCache* cache, HoneMemory from, int64_t row,
-                               const DLTensor* output, void* stream, HoneWords* words);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,28 @@ typedef void* CuStream;
 typedef void* CuEvent;
 typedef void* CuGraph;
 typedef void* CuGraphExec;
+typedef void* CuGraphNode;
+
+/* CUDA_KERNEL_NODE_PARAMS_v1. */
+typedef struct CuKernelNode {
+  CuFunction function;
+  unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, dynamic_bytes;
+  void **parameters, **extra;
+} CuKernelNode;
+
+/* CUDA_MEMCPY3D_v2: one row of one layer is a plain copy. */
+typedef struct CuCopySide {
+  size_t x_bytes, y, z, level;
+  int memory; /* CUmemorytype */
+  void* host;
+  CuAddress address;
+  void *array, *reserved;
+  size_t pitch, height;
+} CuCopySide;
+typedef struct CuCopyNode {
+  CuCopySide from, to;
+  size_t bytes, rows, layers;
+} CuCopyNode;
 /* NOLINTEND(modernize-use-using) */
 
 /* Member, exported symbol, parameters. In cuda.h the plain names are macros for the symbols with _v2. */
@@ -52,6 +74,22 @@ typedef void* CuGraphExec;
   F(error_name, cuGetErrorName, CuResult code, const char** name)                                                     \
   F(error_text, cuGetErrorString, CuResult code, const char** text)
 
+/* Since CUDA 10.2: graphs that are made node by node, and whose nodes take other arguments later. The names without _v2
+   are of these versions in every driver since. */
+#define HONE_CUDA_NODE_FUNCTIONS(F)                                                                                 \
+  F(create, cuGraphCreate, CuGraph* graph, unsigned flags)                                                          \
+  F(add_kernel, cuGraphAddKernelNode, CuGraphNode* node, CuGraph graph, const CuGraphNode* after, size_t n,         \
+    const CuKernelNode* kernel)                                                                                     \
+  F(add_copy, cuGraphAddMemcpyNode, CuGraphNode* node, CuGraph graph, const CuGraphNode* after, size_t n,           \
+    const CuCopyNode* copy, CuContext context)                                                                      \
+  F(instantiate, cuGraphInstantiate, CuGraphExec* exec, CuGraph graph, CuGraphNode* wrong, char* log, size_t bytes) \
+  F(set_kernel, cuGraphExecKernelNodeSetParams, CuGraphExec exec, CuGraphNode node, const CuKernelNode* kernel)     \
+  F(set_copy, cuGraphExecMemcpyNodeSetParams, CuGraphExec exec, CuGraphNode node, const CuCopyNode* copy,           \
+    CuContext context)                                                                                              \
+  F(launch, cuGraphLaunch, CuGraphExec exec, CuStream stream)                                                       \
+  F(destroy_exec, cuGraphExecDestroy, CuGraphExec exec)                                                             \
+  F(destroy, cuGraphDestroy, CuGraph graph)
+
 /* Since CUDA 11.4: work that is recorded once and launched again as one. */
 #define HONE_CUDA_GRAPH_FUNCTIONS(F)                                                                      \
   F(create_stream, cuStreamCreate, CuStream* stream, unsigned flags)                                      \
@@ -72,6 +110,11 @@ typedef void* CuGraphExec;
   F(query_stream, cuStreamQuery, CuStream stream)                                              \
   F(synchronize_stream, cuStreamSynchronize, CuStream stream)                                  \
   F(stream_context, cuStreamGetCtx, CuStream stream, CuContext* context)                       \
+  F(create_stream, cuStreamCreate, CuStream* stream, unsigned flags)                           \
+  F(destroy_stream, cuStreamDestroy_v2, CuStream stream)                                       \
+  F(wait_event, cuStreamWaitEvent, CuStream stream, CuEvent event, unsigned flags)             \
+  F(allocate_pinned, cuMemHostAlloc, void** memory, size_t bytes, unsigned flags)              \
+  F(free_pinned, cuMemFreeHost, void* memory)                                                  \
   F(send, cuMemcpyHtoDAsync_v2, CuAddress to, const void* from, size_t bytes, CuStream stream) \
   F(fetch, cuMemcpyDtoHAsync_v2, void* to, CuAddress from, size_t bytes, CuStream stream)
 
@@ -86,6 +129,9 @@ enum {
 /* CUfunction_attribute. */
 enum { HONE_CU_FUNCTION_SHARED_BYTES = 1, HONE_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8 };
 enum { HONE_CU_STREAM_NON_BLOCKING = 1, HONE_CU_CAPTURE_RELAXED = 2 };
+enum { HONE_CU_EVENT_WITHOUT_TIME = 2 };
+/* CUmemorytype: also of memory of the host that the device has an address for. */
+enum { HONE_CU_MEMORY_OF_DEVICE = 2 };
 /* CUjit_option. */
 enum { HONE_CU_JIT_ERROR_LOG = 5, HONE_CU_JIT_ERROR_LOG_BYTES = 6 };
 /* CUresult. */

@@ -62,12 +62,28 @@ typedef struct HoneDriver {
   int32_t (*record)(void* self, int32_t (*commands)(void* closure, void* stream), void* closure, void** recording,
                     HoneWords* words);
   int32_t (*replay)(void* self, void* recording, void* stream, HoneWords* words);
+  /* Calls `commands` again, which are those of the recording but for the memory that they use: replays have the new
+     memory from now on, those that were sent before the old one. Where it fails the recording can only be forgotten.
+     Null: recordings keep the memory that they have. */
+  int32_t (*rebind)(void* self, void* recording, int32_t (*commands)(void* closure, void* stream), void* closure,
+                    HoneWords* words);
   void (*forget)(void* self, void* recording);
 
   /* Waits for the stream's commands; reports kernels that failed. */
   int32_t (*wait)(void* self, void* stream, HoneWords* words);
   /* The same of whatever stream may use the driver's memory, also of one that is gone. */
   int32_t (*wait_for_all)(void* self, HoneWords* words);
+
+  /* All null where the host need not wait for a copy from and to whatever memory it has, or always has to. */
+  /* Pinned memory of the host: the device copies from there (`write`) and to there (`fetch`, a command) by itself. */
+  int32_t (*allocate_pinned)(void* self, int64_t bytes, void** memory, HoneWords* words);
+  void (*free_pinned)(void* self, void* memory);
+  int32_t (*fetch)(void* self, HoneMemory from, int64_t offset, void* to, int64_t bytes, void* stream,
+                   HoneWords* words);
+  /* Streams 0 and 1 of the driver's own, which run beside those of callers. */
+  int32_t (*side_stream)(void* self, int32_t number, void** stream, HoneWords* words);
+  /* What is sent to `stream` from now on runs behind what was sent to `other` before. */
+  int32_t (*follow)(void* self, void* stream, void* other, HoneWords* words);
 } HoneDriver;
 
 #ifdef __cplusplus

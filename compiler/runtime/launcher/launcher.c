@@ -1,18 +1,18 @@
-#define _POSIX_C_SOURCE 200809L
 #include "compiler/runtime/launcher/launcher.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "compiler/runtime/launcher/caches.h"
+#include "compiler/runtime/launcher/copies.h"
 #include "compiler/runtime/launcher/plan.h"
 #include "compiler/runtime/launcher/shared.h"
 
 /* Streams that a program keeps a plan for, each with memory of its own. */
-enum { kMostStreams = 8, kAlignment = 64 };
+enum { kMostStreams = 8 };
 
 struct HoneLauncher {
   HoneShared shared;
+  HoneCopies copies;
   HonePlan* plans; /* the one that ran last stands first */
 };
 
@@ -20,7 +20,9 @@ struct HoneLauncher {
 
 HoneLauncher* hone_internal_launcher_new(const HoneDriver* driver) {
   HoneLauncher* const launcher = calloc(1, sizeof *launcher);
-  if (launcher) launcher->shared.driver = *driver;
+  if (!launcher) return NULL;
+  launcher->shared.driver = *driver;
+  launcher->copies.shared = &launcher->shared;
   return launcher;
 }
 
@@ -31,6 +33,7 @@ void hone_internal_launcher_free(HoneLauncher* launcher) {
     hone_internal_plan_free(&launcher->shared, launcher->plans);
     launcher->plans = next;
   }
+  hone_internal_copies_free(&launcher->copies);
   free(launcher);
 }
 
@@ -87,103 +90,8 @@ static int32_t plan_of(HoneLauncher* launcher, const HoneGpuProgram* head, void*
 
 /* --- calls --- */
 
-/* What is run, and how. */
-typedef struct Call {
-  HonePlan* plan;
-  const DLTensor* const* args;
-  const HoneRuntime* rt;
-  const HoneCallMode* mode;
-  int64_t rows;
-} Call;
-
-/* Whether the call copies tensor number `i`. Of memory that is the host's and the device's nothing is copied. */
-static int is_copied(const Call* call, int64_t i) { return hone_internal_is_on_cpu(call->args[i]); }
-
-/* On the CPU in the layout of the device. */
-static int32_t packed_memory(HoneLauncher* launcher, HoneSource* source) {
-  if (source->packed) return HONE_OK;
-  if (posix_memalign(&source->packed, kAlignment, source->bytes > 0 ? (size_t)source->bytes : 1) == 0) return HONE_OK;
-  source->packed = NULL;
-  return hone_internal_no_host_memory(&launcher->shared);
-}
-
-static int32_t packed_by(HoneLauncher* launcher, HoneEntry entry, const DLTensor* from, const DLTensor* to,
-                         const HoneRuntime* rt) {
-  const DLTensor* args[2] = {from, to};
-  const int32_t code = entry(args, 2, NULL, rt);
-  if (code == HONE_OK) return HONE_OK;
-  return say((code & 0xff) == HONE_BAD_ARGUMENTS ? HONE_BAD_ARGUMENTS : HONE_GPU_FAILED,
-             "packing a tensor on the CPU returned code %d", (int)code);
-}
-
-static DLTensor packed_view(const DLTensor* tensor, const HoneSource* source) {
-  DLTensor view = *tensor;
-  view.data = source->packed;
-  view.byte_offset = 0;
-  return view;
-}
-
-static int32_t copy_inputs(HoneLauncher* launcher, const Call* call) {
-  const HoneDriver* const driver = &launcher->shared.driver;
-  HonePlan* const plan = call->plan;
-  int32_t code = HONE_OK;
-  for (int32_t i = 0; i < plan->source_count - 1 && code == HONE_OK; ++i) {
-    HoneSource* const source = &plan->sources[i];
-    if (source->cache || source->param->is_output || !is_copied(call, i)) continue;
-    const void* data = hone_internal_data(call->args[i]);
-    if (!plan->model && source->param->pack) {
-      code = packed_memory(launcher, source);
-      const DLTensor to = packed_view(call->args[i], source);
-      if (code == HONE_OK) code = packed_by(launcher, source->param->pack, call->args[i], &to, call->rt);
-      data = source->packed;
-    }
-    if (code == HONE_OK && source->bytes > 0)
-      code = driver->write(driver->self, hone_internal_memory_of(plan, i), 0, data, source->bytes, plan->stream,
-                           &launcher->shared.words);
-  }
-  if (!plan->rows || code != HONE_OK) return code;
-  for (int64_t c = 0; c < plan->model->cache_count && code == HONE_OK; ++c) {
-    const HoneGpuCache* const cache = &plan->model->caches[c];
-    if (is_copied(call, cache->output))
-      code =
-          hone_internal_write_rows(driver, cache, call->args[cache->output], call->rows,
-                                   hone_internal_memory_of(plan, cache->output), plan->stream, &launcher->shared.words);
-  }
-  /* In order with the device's commands, so that an earlier call reads the number that it was given. */
-  return code != HONE_OK ? code
-                         : driver->write(driver->self, plan->rows, 0, &call->rows, sizeof call->rows, plan->stream,
-                                         &launcher->shared.words);
-}
-
-/* Once the steps are done. */
-static int32_t copy_outputs(HoneLauncher* launcher, const Call* call) {
-  const HoneDriver* const driver = &launcher->shared.driver;
-  HonePlan* const plan = call->plan;
-  int32_t code = HONE_OK;
-  for (int32_t i = 0; i < plan->source_count - 1 && code == HONE_OK; ++i) {
-    HoneSource* const source = &plan->sources[i];
-    if (source->cache || !source->param->is_output || !is_copied(call, i)) continue;
-    const HoneEntry unpack = plan->model ? NULL : source->param->unpack;
-    if (unpack) code = packed_memory(launcher, source);
-    if (code == HONE_OK && source->bytes > 0)
-      code = driver->read(driver->self, hone_internal_memory_of(plan, i), 0,
-                          unpack ? source->packed : hone_internal_data(call->args[i]), source->bytes, plan->stream,
-                          &launcher->shared.words);
-    if (code != HONE_OK || !unpack) continue;
-    const DLTensor from = packed_view(call->args[i], source);
-    code = packed_by(launcher, unpack, &from, call->args[i], call->rt);
-  }
-  for (int64_t c = 0; plan->rows && c < plan->model->cache_count && code == HONE_OK; ++c) {
-    const HoneGpuCache* const cache = &plan->model->caches[c];
-    if (is_copied(call, cache->output))
-      code = hone_internal_read_row(driver, cache, hone_internal_memory_of(plan, cache->output), call->rows,
-                                    call->args[cache->output], plan->stream, &launcher->shared.words);
-  }
-  return code;
-}
-
 /* The caller's memory where he gives some on the device, else the plan's own. */
-static int32_t take_sources(HoneLauncher* launcher, const Call* call, void* workspace) {
+static int32_t take_sources(HoneLauncher* launcher, const HoneCall* call, void* workspace) {
   const HoneDriver* const driver = &launcher->shared.driver;
   HonePlan* const plan = call->plan;
   const int32_t tensors = plan->source_count - 1;
@@ -192,7 +100,7 @@ static int32_t take_sources(HoneLauncher* launcher, const Call* call, void* work
     const HoneSource* const source = &plan->sources[i];
     if (source->is_same_as != i) continue;
     void* native = NULL;
-    if (!is_copied(call, i))
+    if (!hone_internal_is_copied(call, i))
       code = hone_internal_native(driver, source->param, call->args[i], &native, &launcher->shared.words);
     if (code == HONE_OK) code = hone_internal_set_source(&launcher->shared, plan, i, native);
   }
@@ -243,9 +151,9 @@ static int32_t check_tensors(HoneLauncher* launcher, const HoneGpuProgram* head,
   return code;
 }
 
-static int has_copies(const Call* call) {
+static int has_copies(const HoneCall* call) {
   for (int32_t i = 0; i < call->plan->source_count - 1; ++i)
-    if (is_copied(call, i)) return 1;
+    if (hone_internal_is_copied(call, i)) return 1;
   return 0;
 }
 
@@ -258,7 +166,7 @@ static int has_host_steps(const HonePlan* plan) {
 
 /* --- running --- */
 
-static int32_t prepare(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace, Call* call) {
+static int32_t prepare(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace, HoneCall* call) {
   const HoneWhere where = call->mode->where;
   const HoneGpuModel* const model = hone_internal_model_of(head);
   int32_t code = check_head(launcher, head);
@@ -272,14 +180,21 @@ static int32_t prepare(HoneLauncher* launcher, const HoneGpuProgram* head, int32
   return code == HONE_OK ? take_sources(launcher, call, workspace) : code;
 }
 
-static int32_t wait(HoneLauncher* launcher, const Call* call) {
+static int32_t wait(HoneLauncher* launcher, const HoneCall* call) {
   const HoneDriver* const driver = &launcher->shared.driver;
   return driver->wait(driver->self, call->plan->stream, &launcher->shared.words);
 }
 
-static int32_t run_part(HoneLauncher* launcher, const HoneGpuPart* part, int32_t n, Call* call) {
+static int32_t copy_outputs(HoneLauncher* launcher, const HoneCall* call) {
+  int32_t code = hone_internal_fetch_outputs(&launcher->copies, call);
+  if (code == HONE_OK) code = wait(launcher, call);
+  return code == HONE_OK ? hone_internal_finish_copies(&launcher->copies, call) : code;
+}
+
+static int32_t run_part(HoneLauncher* launcher, const HoneGpuPart* part, int32_t n, HoneCall* call) {
   int32_t code = prepare(launcher, &part->whole->head, n, NULL, call);
-  if (code == HONE_OK && part->copies & HONE_GPU_COPY_INPUTS) code = copy_inputs(launcher, call);
+  if (code == HONE_OK && part->copies)
+    code = hone_internal_begin_copies(&launcher->copies, call, (int32_t)part->copies, 0);
   if (code == HONE_OK)
     code =
         hone_internal_run_steps(&launcher->shared, call->plan, part->first_step, part->first_step + part->step_count);
@@ -287,20 +202,33 @@ static int32_t run_part(HoneLauncher* launcher, const HoneGpuPart* part, int32_t
   return code == HONE_OK && part->copies & HONE_GPU_COPY_OUTPUTS ? copy_outputs(launcher, call) : code;
 }
 
-static int32_t run_whole(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace, Call* call) {
+/* A call, with its launcher. */
+typedef struct Running {
+  HoneLauncher* launcher;
+  const HoneCall* call;
+} Running;
+
+static int32_t copy_between(void* closure, int64_t step) {
+  const Running* const r = closure;
+  return hone_internal_copy_between(&r->launcher->copies, r->call, step);
+}
+
+static int32_t run_whole(HoneLauncher* launcher, const HoneGpuProgram* head, int32_t n, void* workspace,
+                         HoneCall* call) {
+  Running running = {launcher, call};
+  const HoneBetween between = {copy_between, &running};
   int32_t code = prepare(launcher, head, n, workspace, call);
-  if (code == HONE_OK) code = copy_inputs(launcher, call);
-  if (code == HONE_OK) code = hone_internal_run_plan(&launcher->shared, call->plan);
+  if (code == HONE_OK)
+    code = hone_internal_begin_copies(&launcher->copies, call, HONE_GPU_COPY_INPUTS | HONE_GPU_COPY_OUTPUTS, 1);
+  if (code == HONE_OK) code = hone_internal_run_plan(&launcher->shared, call->plan, &between);
   if (code != HONE_OK) return code;
-  const int copies = has_copies(call);
-  if (call->mode->is_async && !copies && !has_host_steps(call->plan)) return HONE_OK;
-  code = wait(launcher, call);
-  return code == HONE_OK && copies ? copy_outputs(launcher, call) : code;
+  if (has_copies(call)) return copy_outputs(launcher, call);
+  return call->mode->is_async && !has_host_steps(call->plan) ? HONE_OK : wait(launcher, call);
 }
 
 int32_t hone_internal_launch(HoneLauncher* launcher, const HoneGpuProgram* program, const DLTensor* const* args,
                              int32_t n, void* workspace, const HoneRuntime* rt, const HoneCallMode* mode) {
-  Call call = {NULL, args, rt, mode, 0};
+  HoneCall call = {NULL, args, rt, mode, 0};
   launcher->shared.words.text[0] = '\0';
   const int32_t code = program->abi_version == HONE_GPU_PART_ABI
                            ? run_part(launcher, (const HoneGpuPart*)program, n, &call)
@@ -310,6 +238,7 @@ int32_t hone_internal_launch(HoneLauncher* launcher, const HoneGpuProgram* progr
     HoneWords ignored;
     const HoneDriver* const driver = &launcher->shared.driver;
     driver->wait(driver->self, call.plan->stream, &ignored);
+    hone_internal_abandon_copies(&launcher->copies);
   }
   return code;
 }

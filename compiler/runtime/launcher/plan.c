@@ -195,6 +195,14 @@ static void describe_sources(HonePlan* plan) {
   }
 }
 
+/* Slots are in the order of their steps. */
+static void find_steps(HonePlan* plan) {
+  for (int64_t i = plan->slot_count; i-- > 0;)
+    if (plan->slots[i].source != kWeights) plan->sources[plan->slots[i].source].first_step = plan->slots[i].step;
+  for (int64_t i = 0; i < plan->slot_count; ++i)
+    if (plan->slots[i].source != kWeights) plan->sources[plan->slots[i].source].last_step = plan->slots[i].step;
+}
+
 static int32_t make_plan(HoneShared* shared, HonePlan* plan) {
   const HoneDriver* const driver = &shared->driver;
   const HoneGpuModel* const model = plan->model;
@@ -205,7 +213,8 @@ static int32_t make_plan(HoneShared* shared, HonePlan* plan) {
   plan->steps = zeros(plan->step_count, sizeof *plan->steps);
   plan->loaded = zeros(plan->step_count, sizeof *plan->loaded);
   plan->slots = zeros(slots, sizeof *plan->slots);
-  int has_memory = plan->sources && plan->steps && plan->loaded && plan->slots;
+  plan->cuts = zeros(plan->step_count, sizeof *plan->cuts);
+  int has_memory = plan->sources && plan->steps && plan->loaded && plan->slots && plan->cuts;
   for (int32_t i = 0; i < kHoneMostRecorded; ++i) {
     HoneRecorded* const r = &plan->recorded[i];
     r->natives = zeros(plan->source_count, sizeof *r->natives);
@@ -219,6 +228,7 @@ static int32_t make_plan(HoneShared* shared, HonePlan* plan) {
   if (code == HONE_OK && hone_internal_cache_count(model) > 0)
     code = driver->allocate(driver->self, sizeof(int64_t), &plan->rows, &shared->words);
   if (code == HONE_OK) code = make_model_steps(shared, plan);
+  find_steps(plan);
   return code != HONE_OK || !plan->weights ? code : fill_slots(shared, plan, kWeights, plan->weights->memory);
 }
 
@@ -230,6 +240,7 @@ int32_t hone_internal_plan_new(HoneShared* shared, const HoneGpuProgram* head, v
   made->model = hone_internal_model_of(head);
   made->stream = stream;
   made->source_count = (int32_t)head->param_count + 1;
+  made->rebinds = shared->driver.rebind != NULL;
   const int32_t code = make_plan(shared, made);
   if (code != HONE_OK)
     hone_internal_plan_free(shared, made);
@@ -240,11 +251,13 @@ int32_t hone_internal_plan_new(HoneShared* shared, const HoneGpuProgram* head, v
 
 /* --- freeing --- */
 
+static void forget_recording(HoneShared* shared, HoneRecording* r) {
+  if (r->recording) shared->driver.forget(shared->driver.self, r->recording);
+  *r = (HoneRecording){NULL, 0, 0, 0};
+}
+
 static void forget_recordings(HoneShared* shared, HonePlan* plan, HoneRecorded* r) {
-  for (int64_t s = 0; r->recordings && s < plan->step_count; ++s) {
-    if (r->recordings[s]) shared->driver.forget(shared->driver.self, r->recordings[s]);
-    r->recordings[s] = NULL;
-  }
+  for (int64_t s = 0; r->recordings && s < plan->step_count; ++s) forget_recording(shared, &r->recordings[s]);
   r->calls = 0;
 }
 
@@ -274,6 +287,7 @@ static void free_memory(HoneShared* shared, HonePlan* plan) {
   if (plan->rows) driver->deallocate(driver->self, plan->rows);
   hone_internal_release_weights(shared, plan->weights);
   free(plan->slots);
+  free(plan->cuts);
   free(plan->sources);
 }
 
@@ -349,53 +363,95 @@ static int64_t commands_of(const HonePlan* plan, int64_t begin, int64_t end) {
   return commands;
 }
 
+/* Where nothing can be recorded, the commands are sent one by one, and say what is wrong. */
+static void record(HoneShared* shared, Segment* segment, HoneRecording* r) {
+  HoneWords ignored;
+  r->end = segment->end;
+  if (shared->driver.record(shared->driver.self, enqueue_segment, segment, &r->recording, &ignored) != HONE_OK)
+    r->recording = NULL;
+  r->is_refused = !r->recording;
+}
+
+/* A driver that refuses other memory once gets no more of it. */
+static void rebind(HoneShared* shared, Segment* segment, HoneRecording* r) {
+  HoneWords ignored;
+  r->is_old = 0;
+  if (shared->driver.rebind(shared->driver.self, r->recording, enqueue_segment, segment, &ignored) == HONE_OK) return;
+  forget_recording(shared, r);
+  segment->plan->rebinds = 0;
+  record(shared, segment, r);
+}
+
 /* Steps of the device. The first call loads programs, the second one records. */
-static int32_t run_segment(HoneShared* shared, HonePlan* plan, HoneRecorded* r, int64_t begin, int64_t end) {
+static int32_t run_segment(HoneShared* shared, HonePlan* plan, HoneRecorded* entry, int64_t begin, int64_t end) {
   const HoneDriver* const driver = &shared->driver;
   Segment segment = {shared, plan, begin, end};
-  if (r->calls == 2 && !r->recordings[begin] && commands_of(plan, begin, end) > 1) {
-    /* Where nothing can be recorded, the commands are sent one by one, and say what is wrong. */
-    HoneWords ignored;
-    if (driver->record(driver->self, enqueue_segment, &segment, &r->recordings[begin], &ignored) != HONE_OK)
-      r->recordings[begin] = NULL;
-  }
-  return r->recordings[begin] ? driver->replay(driver->self, r->recordings[begin], plan->stream, &shared->words)
-                              : enqueue_segment(&segment, plan->stream);
+  HoneRecording* const r = &entry->recordings[begin];
+  if (r->recording && r->end != end) forget_recording(shared, r);
+  if (r->recording && r->is_old)
+    rebind(shared, &segment, r);
+  else if (entry->calls > 1 && !r->recording && !r->is_refused && commands_of(plan, begin, end) > 1)
+    record(shared, &segment, r);
+  return r->recording ? driver->replay(driver->self, r->recording, plan->stream, &shared->words)
+                      : enqueue_segment(&segment, plan->stream);
+}
+
+static int has_same_memory(const HonePlan* plan, const HoneRecorded* r) {
+  for (int32_t s = 0; s < plan->source_count; ++s)
+    if (r->natives[s] != plan->sources[s].native) return 0;
+  return 1;
+}
+
+/* Whether the caller gave memory for the same sources. */
+static int has_same_sources(const HonePlan* plan, const HoneRecorded* r) {
+  for (int32_t s = 0; s < plan->source_count; ++s)
+    if (!r->natives[s] != !plan->sources[s].native) return 0;
+  return 1;
+}
+
+static void take_memory(const HonePlan* plan, HoneRecorded* r) {
+  for (int32_t s = 0; s < plan->source_count; ++s) r->natives[s] = plan->sources[s].native;
 }
 
 /* The entry of a call with the sources as they are: an old one, or the one that was used longest ago. */
 static HoneRecorded* recorded_of(HoneShared* shared, HonePlan* plan) {
-  HoneRecorded* oldest = &plan->recorded[0];
+  HoneRecorded *oldest = &plan->recorded[0], *found = NULL;
   ++plan->calls;
-  for (int32_t i = 0; i < kHoneMostRecorded; ++i) {
+  for (int32_t i = 0; i < kHoneMostRecorded && !found; ++i) {
     HoneRecorded* const r = &plan->recorded[i];
-    int32_t s = 0;
-    while (r->calls > 0 && s < plan->source_count && r->natives[s] == plan->sources[s].native) ++s;
-    if (s == plan->source_count) {
-      r->last_used = plan->calls;
-      if (r->calls < 3) ++r->calls;
-      return r;
-    }
+    if (r->calls > 0 && has_same_memory(plan, r)) found = r;
     if (r->last_used < oldest->last_used) oldest = r;
   }
-  forget_recordings(shared, plan, oldest);
-  for (int32_t s = 0; s < plan->source_count; ++s) oldest->natives[s] = plan->sources[s].native;
-  oldest->calls = 1;
-  oldest->last_used = plan->calls;
-  return oldest;
+  for (int32_t i = 0; i < kHoneMostRecorded && !found && plan->rebinds; ++i) {
+    HoneRecorded* const r = &plan->recorded[i];
+    if (r->calls == 0 || !has_same_sources(plan, r)) continue;
+    found = r;
+    take_memory(plan, r);
+    for (int64_t s = 0; s < plan->step_count; ++s) r->recordings[s].is_old = 1;
+  }
+  if (!found) {
+    found = oldest;
+    forget_recordings(shared, plan, found);
+    take_memory(plan, found);
+  }
+  found->last_used = plan->calls;
+  if (found->calls < 2) ++found->calls;
+  return found;
 }
 
 /* A launch takes the host as long as many a layer takes the device: one command in the place of many. */
-int32_t hone_internal_run_plan(HoneShared* shared, HonePlan* plan) {
+int32_t hone_internal_run_plan(HoneShared* shared, HonePlan* plan, const HoneBetween* between) {
   HoneRecorded* const r = recorded_of(shared, plan);
   int32_t code = HONE_OK;
   for (int64_t begin = 0; begin < plan->step_count && code == HONE_OK;) {
+    if (plan->cuts[begin]) code = between->copy(between->closure, begin);
+    if (code != HONE_OK) break;
     if (plan->steps[begin].host) {
       code = call_host(shared, plan, &plan->steps[begin++]);
       continue;
     }
-    int64_t end = begin;
-    while (end < plan->step_count && !plan->steps[end].host) ++end;
+    int64_t end = begin + 1;
+    while (end < plan->step_count && !plan->steps[end].host && !plan->cuts[end]) ++end;
     code = run_segment(shared, plan, r, begin, end);
     begin = end;
   }

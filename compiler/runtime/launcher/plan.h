@@ -17,6 +17,10 @@ typedef struct HoneSource {
   void* native;              /* of `given`: what the caller gave */
   int32_t is_set;            /* the arguments are those of `own` or `given` */
   void* packed;              /* on the CPU, where the layout differs from the row-major one; made when needed */
+  int64_t first_step;        /* that takes it, and the last one; both 0 where none does */
+  int64_t last_step;
+  int32_t is_late; /* the call copies it in front of its first step */
+  char* staged;    /* pinned memory to which the call copies it behind its last step; null: behind all */
 } HoneSource;
 
 /* An argument of a step that lies in a source. */
@@ -38,11 +42,20 @@ typedef struct HonePlanStep {
   void** on_host;                  /* the host function's tensors, then its workspace */
 } HonePlanStep;
 
-/* The commands of the calls with these sources, recorded. */
+/* A run of the device's steps, recorded. */
+typedef struct HoneRecording {
+  void* recording;    /* null: not recorded */
+  int64_t end;        /* of its steps */
+  int32_t is_old;     /* it has the memory of an earlier call */
+  int32_t is_refused; /* the driver did not record it */
+} HoneRecording;
+
+/* The commands of calls, recorded: of all calls that have the caller's memory for the same sources, or, where a driver
+   does not rebind, of those that have the same memory. */
 typedef struct HoneRecorded {
-  void** natives;    /* by source */
-  int32_t calls;     /* that were made; 0: the entry is free */
-  void** recordings; /* by the step that begins a run of the device's steps; null: not recorded */
+  void** natives;            /* by source; of the last call */
+  int32_t calls;             /* that were made, up to 2; 0: the entry is free */
+  HoneRecording* recordings; /* by the step that begins a run of the device's steps */
   int64_t last_used;
 } HoneRecorded;
 
@@ -62,7 +75,9 @@ typedef struct HonePlan {
   HoneLoaded** loaded; /* by step; null: none */
   HoneWeights* weights;
   HoneMemory rows; /* how many rows caches have; null: there are no caches */
+  uint8_t* cuts;   /* by step: the call copies something in front of it */
   HoneRecorded recorded[kHoneMostRecorded];
+  int32_t rebinds; /* recordings take other memory; else they are made anew for it */
   int64_t calls;
 } HonePlan;
 
@@ -79,8 +94,14 @@ HoneMemory hone_internal_memory_of(const HonePlan* plan, int32_t s);
 
 /* Enqueues steps begin .. end-1, each after the one before; waits only for those on the host. */
 int32_t hone_internal_run_steps(HoneShared* shared, HonePlan* plan, int64_t begin, int64_t end);
-/* Enqueues all steps. Where the caller's memory is that of an earlier call, the device's steps are recorded, and from
-   then on replayed. */
-int32_t hone_internal_run_plan(HoneShared* shared, HonePlan* plan);
+/* What is done in front of step `step`, where the plan is cut. */
+typedef struct HoneBetween {
+  int32_t (*copy)(void* closure, int64_t step);
+  void* closure;
+} HoneBetween;
+
+/* Enqueues all steps. The second call with the caller's memory for the same sources records the device's steps, which
+   are replayed from then on, over the memory of each call. */
+int32_t hone_internal_run_plan(HoneShared* shared, HonePlan* plan, const HoneBetween* between);
 
 #endif

@@ -5,6 +5,10 @@
 
 #include "compiler/runtime/launcher/driver.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct HoneLoaded {
   struct HoneLoaded* next;
   const HoneGpuProgram* program;
@@ -39,5 +43,9 @@ void hone_internal_release_weights(HoneShared* shared, HoneWeights* weights);
 
 /* HONE_GPU_FAILED, with the words for it. */
 int32_t hone_internal_no_host_memory(HoneShared* shared);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

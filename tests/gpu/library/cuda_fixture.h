@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <gmock/gmock.h>
 
 #include "tests/fakes/fake_cuda.h"
 #include "tests/gpu/library/library_call.h"
@@ -65,9 +66,25 @@ class CudaLibrary : public testing::Test {
   }
   /// Some inputs of the last file's graph, and what comes of them.
   std::vector<TensorData> inputs() const { return seeded_inputs(graph_); }
-  std::vector<std::string> wanted() const { return bytes_of_all(interpret(graph_, inputs(), &evaluate)); }
+  /// Others, of small whole numbers.
+  std::vector<TensorData> inputs(int number) const {
+    std::vector<TensorData> all = inputs();
+    for (TensorData& t : all) {
+      std::vector<float> values(t.bytes().size() / sizeof(float));
+      for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((i + 31 * (number + 1)) % 97);
+      const char* const bytes = reinterpret_cast<const char*>(values.data());
+      t = TensorData(t.type(), std::string(bytes, t.bytes().size()));
+    }
+    return all;
+  }
+  std::vector<std::string> wanted() const { return wanted(inputs()); }
+  std::vector<std::string> wanted(const std::vector<TensorData>& of) const {
+    return bytes_of_all(interpret(graph_, of, &evaluate));
+  }
   void expect_nothing_left() const {
+    EXPECT_THAT(fake_->wrong, testing::IsEmpty());
     EXPECT_EQ(fake_->buffers, 0);
+    EXPECT_EQ(fake_->pinned, 0);
     EXPECT_EQ(fake_->modules, 0);
     EXPECT_EQ(fake_->graphs, 0);
     EXPECT_EQ(fake_->streams, 0);

@@ -112,64 +112,21 @@ TEST_F(CudaLibrary, AContextOfTheCallersIsUsedAndKept) {
   expect_nothing_left();
 }
 
-TEST_F(CudaLibrary, CommandsAreRecordedOnceForEachSetOfTensors) {
+// tests/unit/gpu_calls has more of them.
+TEST_F(CudaLibrary, CommandsAreRecordedOnceWhateverMemoryCallsHave) {
   const std::string path = in_file(kLibraryAdds, "recorded");
   {
     const Model model = model_of(path);
-    std::vector<std::unique_ptr<LibraryCall>> calls;
     for (int i = 0; i < 6; ++i) {
-      calls.push_back(std::make_unique<LibraryCall>(model.get(), hone_device(model.get()), &on_device));
-      calls.back()->set(inputs());
-    }
-    const auto run = [&](size_t i, int launches, int recordings, int replays) {
+      LibraryCall call(model.get(), hone_device(model.get()), &on_device);
+      call.set(inputs(i));
       fake_->calls.clear();
-      ASSERT_EQ(calls[i]->refusal(model.get()), "");
-      EXPECT_THAT(fake_->calls, Contains("cuLaunchKernel add 8x32 0").Times(launches));
-      EXPECT_THAT(fake_->calls, Contains("cuGraphInstantiate 4").Times(recordings));
-      EXPECT_THAT(fake_->calls, Contains("cuGraphLaunch").Times(replays));
-      EXPECT_EQ(calls[i]->take_outputs(), wanted());
-    };
-    run(0, 3, 0, 0);
-    run(0, 3, 1, 1);  // launched into the recording
-    run(0, 0, 0, 1);
-    run(1, 3, 0, 0);  // other tensors
-    run(0, 0, 0, 1);  // the first ones' is kept
-    run(1, 3, 1, 1);
-    EXPECT_EQ(fake_->graphs, 2);
-    for (int turn = 0; turn < 3; ++turn)
-      for (size_t i = 0; i < calls.size(); ++i) {
-        ASSERT_EQ(calls[i]->refusal(model.get()), "");
-        EXPECT_EQ(calls[i]->take_outputs(), wanted());
-      }
-    for (size_t i = 0; i < calls.size(); ++i)
-      for (int turn = 0; turn < 3; ++turn) {
-        ASSERT_EQ(calls[i]->refusal(model.get()), "");
-        EXPECT_EQ(calls[i]->take_outputs(), wanted());
-      }
-    EXPECT_EQ(fake_->graphs, 4) << "no more are kept";
-    // New tensors in the place of old ones.
-    calls[5]->write(0, std::string(1024, '\0'));
-    ASSERT_EQ(calls[5]->refusal(model.get()), "");
-    EXPECT_NE(calls[5]->take_outputs(), wanted());
-  }
-  expect_nothing_left();
-}
-
-// Drivers before CUDA 11.4, and those that refuse: commands are sent one by one.
-TEST_F(CudaLibrary, WhatIsNotRecordedIsSent) {
-  const std::string path = in_file(kLibraryAdds, "not_recorded");
-  for (const char* const function :
-       {"cuStreamCreate", "cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate"}) {
-    SCOPED_TRACE(function);
-    fake_->failures = {{function, 801}};
-    const Model model = model_of(path);
-    LibraryCall call(model.get(), hone_device(model.get()), &on_device);
-    call.set(inputs());
-    for (int turn = 0; turn < 4; ++turn) {
       ASSERT_EQ(call.refusal(model.get()), "");
-      EXPECT_EQ(call.take_outputs(), wanted());
+      EXPECT_THAT(fake_->calls, Contains("cuLaunchKernel add 8x32 0").Times(i == 0 ? 3 : 0));
+      EXPECT_THAT(fake_->calls, Contains("cuGraphInstantiate 4").Times(i == 1 ? 1 : 0));
+      EXPECT_THAT(fake_->calls, Contains("cuGraphLaunch").Times(i == 0 ? 0 : 1));
+      EXPECT_EQ(call.take_outputs(), wanted(inputs(i))) << i;
     }
-    EXPECT_THAT(fake_->calls, Not(Contains("cuGraphLaunch")));
   }
   expect_nothing_left();
 }

@@ -70,8 +70,9 @@ TEST_F(CudaRefusals, WhateverFailsIsSaidAndTheNextCallWorks) {
     call.set(inputs()), plain.set(inputs());
     for (int turn = 0; turn < 4; ++turn)
       for (LibraryCall* const c : {&call, &plain})
-        for (const char* const function : {"cuMemAlloc", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoD",
-                                           "cuLaunchKernel", "cuGraphLaunch", "cuCtxPushCurrent"}) {
+        for (const char* const function :
+             {"cuMemAlloc", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuMemcpyDtoD", "cuLaunchKernel", "cuGraphCreate",
+              "cuGraphAddKernelNode", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch", "cuCtxPushCurrent"}) {
           SCOPED_TRACE(function + std::to_string(turn));
           fake_->calls.clear();
           fake_->failures = {{function, 2}};
@@ -198,16 +199,18 @@ TEST_F(CudaRefusals, AForkOfTheProcess) {
   const std::string path = in_file(kLibraryAdds, "forked");
   {
     const Model model = model_of(path);
-    LibraryCall call(model.get(), hone_device(model.get()), &on_device);
-    call.set(inputs());
+    LibraryCall call(model.get(), hone_device(model.get()), &on_device), plain(model.get(), nullptr, &on_cpu);
+    call.set(inputs()), plain.set(inputs());
     ASSERT_EQ(call.refusal(model.get()), "");
+    ASSERT_EQ(plain.refusal(model.get()), "");
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
       fake_->calls.clear();
       const std::string words = call.refusal(model.get());
       const bool is_said =
-          words == "forked: cuda:0 was opened by the process that this one is a fork of; open it after the fork";
+          words == "forked: cuda:0 was opened by the process that this one is a fork of; open it after the fork" &&
+          plain.refusal(model.get()) == words && fake_->calls.empty();
       HoneModel* anew = nullptr;
       const bool opens_anew =
           hone_open(path.c_str(), &anew) == HONE_OK && hone_device(anew) != hone_device(model.get());
@@ -218,8 +221,12 @@ TEST_F(CudaRefusals, AForkOfTheProcess) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status)) << status;
     EXPECT_EQ(WEXITSTATUS(status), 0);
-    ASSERT_EQ(call.refusal(model.get()), "");
-    EXPECT_EQ(call.take_outputs(), wanted());
+    for (LibraryCall* const c : {&call, &plain}) {
+      ASSERT_EQ(c->refusal(model.get()), "");
+      c->take_outputs();
+      ASSERT_EQ(c->refusal(model.get()), "");
+      EXPECT_EQ(c->take_outputs(), wanted());
+    }
   }
   expect_nothing_left();
 }

@@ -86,7 +86,11 @@ TEST_F(OpenclThreads, ShareADeviceAndAModel) {
 struct CudaThreads : CudaLibrary {};
 TEST_F(CudaThreads, ShareADeviceAndAModel) {
   const std::string path = in_file(kLibraryAdds, "cuda_threads");
-  share(path, "cuda", inputs(), wanted(), 30);
+  for (const FakeOrder order : {FakeOrder::kAtOnce, FakeOrder::kWhenWaited, FakeOrder::kOthersFirst}) {
+    fake_->order = order;
+    share(path, "cuda", inputs(), wanted(), 10);
+  }
+  fake_->order = FakeOrder::kAtOnce;
   expect_nothing_left();
 }
 

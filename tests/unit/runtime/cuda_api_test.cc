@@ -13,6 +13,9 @@ namespace hone {
 namespace {
 
 #ifdef HONE_CUDA_H
+#define HONE_TEXT_(x) #x
+#define HONE_TEXT(x) HONE_TEXT_(x)
+
 TEST(CudaApi, IsTheDriversOwn) {
 #define HONE_CUDA_COMPARE(member, symbol, ...) \
   EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
@@ -22,9 +25,61 @@ TEST(CudaApi, IsTheDriversOwn) {
   HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_COMPARE_GRAPH)
 }
 
+// Of these cuda.h names later versions: types that are written here, from what it says of the first ones.
+TEST(CudaApi, NodesAreTheDriversOwn) {
+  using AddKernel = CUresult (*)(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS_v1*);
+  using SetKernel = CUresult (*)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
+  using Instantiate = CUresult (*)(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t);
+#define HONE_CUDA_NODE(member, symbol, ...) using Node_##member = CuResult (*)(__VA_ARGS__);
+  HONE_CUDA_NODE_FUNCTIONS(HONE_CUDA_NODE)
+  EXPECT_TRUE((SameCall<Node_create, decltype(&::cuGraphCreate)>::value));
+  EXPECT_TRUE((SameCall<Node_add_kernel, AddKernel>::value));
+  EXPECT_TRUE((SameCall<Node_add_copy, decltype(&::cuGraphAddMemcpyNode)>::value));
+  EXPECT_TRUE((SameCall<Node_instantiate, Instantiate>::value));
+  EXPECT_TRUE((SameCall<Node_set_kernel, SetKernel>::value));
+  EXPECT_TRUE((SameCall<Node_set_copy, decltype(&::cuGraphExecMemcpyNodeSetParams)>::value));
+  EXPECT_TRUE((SameCall<Node_launch, decltype(&::cuGraphLaunch)>::value));
+  EXPECT_TRUE((SameCall<Node_destroy_exec, decltype(&::cuGraphExecDestroy)>::value));
+  EXPECT_TRUE((SameCall<Node_destroy, decltype(&::cuGraphDestroy)>::value));
+#define HONE_SAME_MEMBER(ours, member, theirs, their_member)         \
+  EXPECT_EQ(offsetof(ours, member), offsetof(theirs, their_member)); \
+  EXPECT_EQ(sizeof(ours::member), sizeof(theirs::their_member))
+  HONE_SAME_MEMBER(CuKernelNode, function, CUDA_KERNEL_NODE_PARAMS_v1, func);
+  HONE_SAME_MEMBER(CuKernelNode, grid_x, CUDA_KERNEL_NODE_PARAMS_v1, gridDimX);
+  HONE_SAME_MEMBER(CuKernelNode, block_x, CUDA_KERNEL_NODE_PARAMS_v1, blockDimX);
+  HONE_SAME_MEMBER(CuKernelNode, dynamic_bytes, CUDA_KERNEL_NODE_PARAMS_v1, sharedMemBytes);
+  HONE_SAME_MEMBER(CuKernelNode, parameters, CUDA_KERNEL_NODE_PARAMS_v1, kernelParams);
+  HONE_SAME_MEMBER(CuKernelNode, extra, CUDA_KERNEL_NODE_PARAMS_v1, extra);
+  EXPECT_EQ(sizeof(CuKernelNode), sizeof(CUDA_KERNEL_NODE_PARAMS_v1));
+  HONE_SAME_MEMBER(CuCopyNode, from.x_bytes, CUDA_MEMCPY3D, srcXInBytes);
+  HONE_SAME_MEMBER(CuCopyNode, from.level, CUDA_MEMCPY3D, srcLOD);
+  HONE_SAME_MEMBER(CuCopyNode, from.memory, CUDA_MEMCPY3D, srcMemoryType);
+  HONE_SAME_MEMBER(CuCopyNode, from.host, CUDA_MEMCPY3D, srcHost);
+  HONE_SAME_MEMBER(CuCopyNode, from.address, CUDA_MEMCPY3D, srcDevice);
+  HONE_SAME_MEMBER(CuCopyNode, from.array, CUDA_MEMCPY3D, srcArray);
+  HONE_SAME_MEMBER(CuCopyNode, from.pitch, CUDA_MEMCPY3D, srcPitch);
+  HONE_SAME_MEMBER(CuCopyNode, from.height, CUDA_MEMCPY3D, srcHeight);
+  HONE_SAME_MEMBER(CuCopyNode, to.x_bytes, CUDA_MEMCPY3D, dstXInBytes);
+  HONE_SAME_MEMBER(CuCopyNode, to.memory, CUDA_MEMCPY3D, dstMemoryType);
+  HONE_SAME_MEMBER(CuCopyNode, to.address, CUDA_MEMCPY3D, dstDevice);
+  HONE_SAME_MEMBER(CuCopyNode, to.height, CUDA_MEMCPY3D, dstHeight);
+  HONE_SAME_MEMBER(CuCopyNode, bytes, CUDA_MEMCPY3D, WidthInBytes);
+  HONE_SAME_MEMBER(CuCopyNode, rows, CUDA_MEMCPY3D, Height);
+  HONE_SAME_MEMBER(CuCopyNode, layers, CUDA_MEMCPY3D, Depth);
+  EXPECT_EQ(sizeof(CuCopyNode), sizeof(CUDA_MEMCPY3D));
+  EXPECT_EQ(static_cast<int>(HONE_CU_MEMORY_OF_DEVICE), static_cast<int>(CU_MEMORYTYPE_DEVICE));
+  EXPECT_STREQ(HONE_TEXT(cuGraphAddMemcpyNode), "cuGraphAddMemcpyNode");
+  EXPECT_STREQ(HONE_TEXT(cuGraphExecMemcpyNodeSetParams), "cuGraphExecMemcpyNodeSetParams");
+}
+
+// The functions that libhone_gpu needs beside other code.
+TEST(CudaApi, CallersFunctionsAreTheDriversOwn) {
+#define HONE_CUDA_CALLER(member, symbol, ...) \
+  EXPECT_TRUE((SameCall<CuResult (*)(__VA_ARGS__), decltype(&::symbol)>::value)) << #symbol;
+  HONE_CUDA_CALLER_FUNCTIONS(HONE_CUDA_CALLER)
+}
+
 // The functions that cuda.h maps to other symbols: our table maps them to the same ones.
-#define HONE_TEXT_(x) #x
-#define HONE_TEXT(x) HONE_TEXT_(x)
 TEST(CudaApi, NamesTheSymbolsThatTheHeaderNames) {
   EXPECT_STREQ(HONE_TEXT(cuDeviceTotalMem), "cuDeviceTotalMem_v2");
   EXPECT_STREQ(HONE_TEXT(cuDevicePrimaryCtxRelease), "cuDevicePrimaryCtxRelease_v2");

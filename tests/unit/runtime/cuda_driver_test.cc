@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The driver part against tests/fakes/fake_cuda.cc: its calls, their order, and its use of the answers.
+/// The driver part against tests/fakes/fake_cuda/: its calls, their order, and its use of the answers.
 class CudaDriver : public testing::Test {
  protected:
   CudaDriver() {
