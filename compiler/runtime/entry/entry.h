@@ -30,9 +30,9 @@ typedef struct HoneRun {
 HONE_ENTRY_LOCAL int32_t hone_entry1_run(const HoneRun* run, const DLTensor* const* args, int32_t n, void* workspace,
                                          const HoneRuntime* rt);
 
-/* What is wrong with tensor number `i`, of which hone_runtime.h says what is right: HONE_WRONG_DATA and so on; 0: nothing.
-   `values`: those of the symbols, HONE_UNKNOWN_VALUE until a tensor says one, which this sets. The tensors before it
-   are right. */
+/* What is wrong with tensor number `i`, of which hone_runtime.h says what is right: HONE_WRONG_DATA and so on; 0:
+   nothing. `values`: those of the symbols, HONE_UNKNOWN_VALUE until a tensor says one, which this sets. The tensors
+   before it are right. */
 HONE_ENTRY_LOCAL int32_t hone_entry1_check_tensor(const DLTensor* const* args, int32_t i, const HoneTensorType* type,
                                                   const HoneTensorCheck* check, const HoneSymbol* symbols,
                                                   int64_t* values);
