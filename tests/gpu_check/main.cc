@@ -172,8 +172,7 @@ class Check {
       case StepKind::kSuite:
         return outcome_json(run_program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
       case StepKind::kTune:
-        return tune(step, o_.trials,
-                    with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
+        return tune(step, with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
       case StepKind::kPeer: return peer(with("gpu-peers", {"--json"}));
       case StepKind::kBench: return bench(with("tensorc", {"--db", file("tophub.db"), "--check", "--bench", "--json"}));
       default: return {};
@@ -198,9 +197,8 @@ class Check {
     if (tasks.empty()) return {{"finished", true}, {"ok", false}, {"error", "none of the models has layers to tune"}};
     if (Status written = write_atomically(file("layers.txt"), tasks); !written.ok())
       return {{"finished", true}, {"ok", false}, {"error", message_of(written)}};
-    Json record = tune(step, trials,
-                       {"tuner", "--tasks", file("layers.txt"), "--target", to_string(target_), "--db",
-                        file("tophub.db"), "--trials", std::to_string(trials), "--json"});
+    Json record = tune(step, {"tuner", "--tasks", file("layers.txt"), "--target", to_string(target_), "--db",
+                              file("tophub.db"), "--trials", std::to_string(trials), "--json"});
     record["operators"] = trials / o_.layer_trials;
     record["wanted"] = trials;
     return record;
@@ -220,7 +218,7 @@ class Check {
     return record;
   }
 
-  Json tune(const Step& step, int trials, std::vector<std::string> argv) {
+  Json tune(const Step& step, std::vector<std::string> argv) {
     const double allowed = std::max(1.0, left() - kLeastSeconds / 2);
     argv.insert(argv.end(), {"--seconds", fmt::format("{:.1f}", allowed)});
     const StatusOr<Outcome> outcome = run_program(argv, allowed + kMostSecondsOfOne);
