@@ -413,7 +413,7 @@ TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
                            : 0;
               }),
               0)
-        << "device " << static_cast<int>(profile.device) << ", role " << static_cast<int>(profile.role);
+        << profile.kind << ", role " << static_cast<int>(profile.role);
   }
 }
 

@@ -141,5 +141,16 @@ TEST(ConvTranspose, WhatDoesNotFitIsSaid) {
   EXPECT_THAT(f.refusal(onnx_of(t, std::vector<float>(16, 1), std::vector<float>(6, 1))), HasSubstr("group=3"));
 }
 
+// Each position of a period may be a convolution of its own: a file of a few bytes could ask for millions.
+TEST(ConvTranspose, HasAMostOfPositions) {
+  const ModelFolder f;
+  Case t{
+      .image = {2, 2}, .kernel = {2, 2}, .stride = {65, 64}, .dilation = {1, 1}, .pads = {0, 0, 0, 0}, .more = {0, 0}};
+  EXPECT_THAT(f.refusal(onnx_of(t, std::vector<float>(16, 1), {1, 2})),
+              HasSubstr("strides of 65 x 64 are not supported; their product is at most 4096"));
+  t.stride = {1, 4097};
+  EXPECT_THAT(f.refusal(onnx_of(t, std::vector<float>(16, 1), {1, 2})), HasSubstr("strides of 1 x 4097"));
+}
+
 }  // namespace
 }  // namespace hone

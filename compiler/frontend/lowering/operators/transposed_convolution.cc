@@ -26,12 +26,18 @@ Position position_of(const TransposedAxis& a, int64_t position) {
 
 using Positions = std::array<Position, 2>;
 
+// Each may become a convolution of its own. Of models that are known those of FCN-32s are the most, 32 x 32.
+constexpr int64_t kMostPositions = 4096;
+
 class TransposedConvolution {
  public:
   TransposedConvolution(Lowering& l, const TransposedAxes& axes, int64_t groups) : l_(l), a_(axes), groups_(groups) {}
 
   // x [n, ci, h, w], weight [ci, co / groups, kh, kw] with zeros between dilated taps, bias [co] or none.
   Operand run(const Operand& x, const Operand& weight, const std::optional<Operand>& bias) {
+    HONE_USER_CHECK(a_[0].stride <= kMostPositions && a_[1].stride <= kMostPositions / a_[0].stride)
+        << "strides of " << a_[0].stride << " x " << a_[1].stride << " are not supported; their product is at most "
+        << kMostPositions;
     const int64_t each = weight.type.shape[1];
     std::vector<Positions> positions;
     for (int64_t y = 0; y < a_[0].stride; ++y)
