@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/graph/passes/movement/axes.h"
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/products/attention.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/constants.h"
 #include "compiler/graph/passes/rewriter.h"

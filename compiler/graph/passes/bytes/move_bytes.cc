@@ -3,7 +3,7 @@
 #include <set>
 #include <string_view>
 
-#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/rewrite/changed.h"

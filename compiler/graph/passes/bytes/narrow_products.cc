@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/bytes/whole_weights.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/constants.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "compiler/graph/evaluate.h"
-#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"

@@ -1,4 +1,4 @@
-#include "compiler/graph/passes/bytes/bytes.h"
+#include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"

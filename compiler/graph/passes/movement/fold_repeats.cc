@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/chains.h"
-#include "compiler/graph/passes/movement/axes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/rewrite/changed.h"

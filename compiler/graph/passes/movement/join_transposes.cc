@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/graph/passes/movement/axes.h"
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/rewriter.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-#include "compiler/graph/passes/movement/axes.h"
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/rewrite/changed.h"
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "compiler/graph/passes/movement/axes.h"
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/rewriter.h"
 
 namespace hone {
