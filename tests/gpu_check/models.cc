@@ -107,7 +107,9 @@ Json time_model(const ModelFile& model, const Target& target, const std::string&
   const std::string artifact = folder + "/model.so";
   std::vector<std::string> argv = {"tensorc"};
   for (const std::string& word : words_of(model)) argv.push_back(word);
-  argv.insert(argv.end(), {"--target", to_string(target), "--db", db, "-o", artifact, "--bench"});
+  argv.insert(argv.end(), {"--target", to_string(target), "-o", artifact, "--bench"});
+  // Where nothing was tuned here, with what was tuned elsewhere.
+  if (std::error_code ec; fs::exists(db, ec)) argv.insert(argv.end(), {"--db", db});
   std::vector<std::string> plain = argv, checked = argv;
   plain.insert(plain.end(), {"--config", "default"});
   checked.emplace_back("--check");
