@@ -13,8 +13,7 @@ std::string c_part(std::string_view object, std::string_view what, const Target&
 
 std::vector<std::string> entry_parts(const std::vector<std::string_view>& files, const Target& cpu) {
   std::vector<std::string> parts;
-  for (const std::string_view file : files)
-    parts.push_back(c_part(entry_object(file, cpu.arch), "an artifact that describes itself", cpu));
+  for (const std::string_view file : files) parts.push_back(c_part(entry_object(file, cpu.arch), "artifacts", cpu));
   return parts;
 }
 

@@ -25,8 +25,8 @@ std::string joined_tasks(const std::vector<std::string>& texts);
 /// The model's layers as text of `tuner --print-tasks`, member `tasks`.
 Json list_layers(const ModelFile& model, const Target& target, double most_seconds);
 
-/// The model as an artifact in `folder`, built with the configs of the database `db`: checked and timed, tuned and with
-/// default configs, members `tuned_ms` and `default_ms`.
+/// The model as an artifact in `folder`, built with the configs of the database `db` where that exists: checked and
+/// timed, tuned and with default configs, members `tuned_ms` and `default_ms`.
 Json time_model(const ModelFile& model, const Target& target, const std::string& folder, const std::string& db,
                 double most_seconds);
 

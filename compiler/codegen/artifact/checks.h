@@ -27,6 +27,8 @@ struct ArtifactChecks {
   std::vector<Tensor> tensors;
 };
 
+/// In the order of the variant's parameters. A growing cache's rows are a symbol: its inputs have as many, from 0 to
+/// the room less 1, and its outputs one more. InternalError where an output stands before its input.
 ArtifactChecks checks_of(const ArtifactDescription& description, const ArtifactDescription::Variant& variant);
 
 }  // namespace hone

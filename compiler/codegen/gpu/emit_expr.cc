@@ -163,9 +163,8 @@ std::string helper_functions(const GpuNeeds& needs) {
       out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
   if (needs.dot4)
     out +=
-        "HONE_FUNCTION u32 word_of(u8 a, u8 b, u8 c, u8 d) { return (u32)a | (u32)b << 8 | (u32)c << 16 | (u32)d << "
-        "24; "
-        "}\n"
+        "HONE_FUNCTION u32 word_of(u8 a, u8 b, u8 c, u8 d) {\n"
+        "  return (u32)a | (u32)b << 8 | (u32)c << 16 | (u32)d << 24;\n}\n"
         "HONE_FUNCTION i32 dot4(u32 a, u32 b, i32 sum) {\n"
         "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 610\n"
         "  i32 v; asm(\"dp4a.u32.s32 %0, %1, %2, %3;\" : \"=r\"(v) : \"r\"(a), \"r\"(b), \"r\"(sum)); return v;\n"

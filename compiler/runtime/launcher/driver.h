@@ -74,8 +74,9 @@ typedef struct HoneDriver {
   /* The same of whatever stream may use the driver's memory, also of one that is gone. */
   int32_t (*wait_for_all)(void* self, HoneWords* words);
 
-  /* All null where the host need not wait for a copy from and to whatever memory it has, or always has to. */
-  /* Pinned memory of the host: the device copies from there (`write`) and to there (`fetch`, a command) by itself. */
+  /* Pinned memory of the host, and copies beside the steps. All of these are null for a driver that gains nothing by
+     them: one whose copies never make the host wait, or always do. */
+  /* The device copies from pinned memory (`write`) and to it (`fetch`, a command) by itself. */
   int32_t (*allocate_pinned)(void* self, int64_t bytes, void** memory, HoneWords* words);
   void (*free_pinned)(void* self, void* memory);
   int32_t (*fetch)(void* self, HoneMemory from, int64_t offset, void* to, int64_t bytes, void* stream,

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/fake_cuda.h"
+#include "tests/fakes/fake_cuda_left.h"
 #include "tests/gpu/library/library_call.h"
 #include "tests/gpu/models/gpu_model_run.h"
 
@@ -82,15 +83,7 @@ class CudaLibrary : public testing::Test {
     return bytes_of_all(interpret(graph_, of, &evaluate));
   }
   void expect_nothing_left() const {
-    EXPECT_THAT(fake_->wrong, testing::IsEmpty());
-    EXPECT_EQ(fake_->buffers, 0);
-    EXPECT_EQ(fake_->pinned, 0);
-    EXPECT_EQ(fake_->modules, 0);
-    EXPECT_EQ(fake_->graphs, 0);
-    EXPECT_EQ(fake_->streams, 0);
-    EXPECT_EQ(fake_->events, 0);
-    EXPECT_EQ(fake_->contexts, 0);
-    EXPECT_EQ(fake_->outside, 0) << "calls without a context";
+    expect_nothing_left_in(*fake_);
     EXPECT_EQ(current(), nullptr);
   }
 

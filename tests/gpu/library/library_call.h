@@ -12,19 +12,11 @@
 
 #include "compiler/codegen/llvm/link/link.h"
 #include "compiler/graph/tensor_data.h"
+#include "tests/e2e/api/gpu_handles.h"
 #include "tests/e2e/api/handles.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {
-
-struct CloseDevice {
-  void operator()(HoneGpuDevice* g) const { hone_gpu_close(g); }
-};
-using LibraryDevice = std::unique_ptr<HoneGpuDevice, CloseDevice>;
-struct FreeRuntime {
-  void operator()(HoneRuntime* r) const { hone_gpu_runtime_free(r); }
-};
-using LibraryRuntime = std::unique_ptr<HoneRuntime, FreeRuntime>;
 
 inline LibraryDevice device_of(const std::string& name) {
   HoneGpuDevice* gpu = nullptr;

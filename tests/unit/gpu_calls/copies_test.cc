@@ -82,7 +82,7 @@ TEST_F(Overlaps, LargeTensorsAreCopiedBesideTheLayers) {
       close(), open();
       void* const stream = is_callers ? new_stream() : nullptr;
       {
-        const GpuRuntime rt = runtime(stream);
+        const LibraryRuntime rt = runtime(stream);
         GpuCall call(adds_, gpu_.get(), &lies_on_cpu);
         fake_->order = order;
         for (int turn = 0; turn < 4; ++turn) {

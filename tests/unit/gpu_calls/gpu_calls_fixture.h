@@ -13,21 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/e2e/api/gpu_handles.h"
 #include "tests/fakes/fake_cuda.h"
+#include "tests/fakes/fake_cuda_left.h"
 #include "tests/unit/gpu_calls/adds_model.h"
 
 namespace hone {
 
 inline constexpr FakeOrder kFakeOrders[] = {FakeOrder::kAtOnce, FakeOrder::kWhenWaited, FakeOrder::kOthersFirst};
-
-struct CloseGpu {
-  void operator()(HoneGpuDevice* g) const { hone_gpu_close(g); }
-};
-using Gpu = std::unique_ptr<HoneGpuDevice, CloseGpu>;
-struct FreeGpuRuntime {
-  void operator()(HoneRuntime* r) const { hone_gpu_runtime_free(r); }
-};
-using GpuRuntime = std::unique_ptr<HoneRuntime, FreeGpuRuntime>;
 
 /// The tensors of a call; those that `lies` says are on the device.
 class GpuCall {
@@ -131,10 +124,10 @@ class GpuCalls : public testing::Test {
     rt_.reset();
     gpu_.reset();
   }
-  GpuRuntime runtime(void* stream) const {
+  LibraryRuntime runtime(void* stream) const {
     HoneRuntime* made = nullptr;
     EXPECT_EQ(hone_gpu_runtime_new(gpu_.get(), nullptr, stream, 0, &made), HONE_OK) << hone_gpu_last_error();
-    return GpuRuntime(made);
+    return LibraryRuntime(made);
   }
   void* new_stream() const {
     void* stream = nullptr;
@@ -164,21 +157,13 @@ class GpuCalls : public testing::Test {
   /// Closes the device, too.
   void expect_nothing_left() {
     close();
-    EXPECT_THAT(fake_->wrong, testing::IsEmpty());
-    EXPECT_EQ(fake_->buffers, 0);
-    EXPECT_EQ(fake_->pinned, 0);
-    EXPECT_EQ(fake_->modules, 0);
-    EXPECT_EQ(fake_->graphs, 0);
-    EXPECT_EQ(fake_->streams, 0);
-    EXPECT_EQ(fake_->events, 0);
-    EXPECT_EQ(fake_->contexts, 0);
-    EXPECT_EQ(fake_->outside, 0) << "calls without a context";
+    expect_nothing_left_in(*fake_);
   }
 
   void* library_;
   FakeCuda* fake_;
-  Gpu gpu_;
-  GpuRuntime rt_;
+  LibraryDevice gpu_;
+  LibraryRuntime rt_;
 };
 
 inline bool lies_on_cpu(size_t) { return false; }

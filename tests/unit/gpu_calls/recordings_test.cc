@@ -153,11 +153,11 @@ TEST_F(Recordings, StreamsInTurnsHaveOneEach) {
   auto all = calls(3);
   void* const streams[] = {new_stream(), new_stream()};
   {
-    const GpuRuntime on[] = {runtime(streams[0]), runtime(streams[1])};
+    const LibraryRuntime on[] = {runtime(streams[0]), runtime(streams[1])};
     fake_->order = FakeOrder::kWhenWaited;
     fake_->calls.clear();
     for (int turn = 0; turn < 9; ++turn)
-      for (const GpuRuntime& rt : on) run_well(*all[static_cast<size_t>(turn % 3)], turn, rt.get());
+      for (const LibraryRuntime& rt : on) run_well(*all[static_cast<size_t>(turn % 3)], turn, rt.get());
     EXPECT_EQ(count("cuGraphInstantiate"), 2);
     EXPECT_EQ(count("cuGraphLaunch"), 2 * 8);
   }
