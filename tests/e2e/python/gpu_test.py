@@ -110,7 +110,7 @@ class OnAGpu(Case):
             (lambda: self.perceptron()(x), TypeError, "must lie on the CPU; "),
             (lambda: self.perceptron().on(0), (ValueError, TypeError), ""),
             (lambda: hone.open(path, device="opencl:999"), hone.NoDevice, "there is no opencl:999"),
-            (lambda: hone.open(path, device="gpu"), hone.BadInput, "auto, cuda, cuda:N, opencl and opencl:N"),
+            (lambda: hone.open(path, device="gpu"), hone.BadInput, "auto, cuda, cuda:N, opencl, opencl:N"),
             (lambda: device.array(["a"]), TypeError, "numbers"),
             (lambda: hone.DeviceArray(), TypeError, ""),
         ):
