@@ -10,12 +10,12 @@ namespace hone {
 // Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until
 // it balances.
 LocalKernel::LocalKernel(const Module& m, const Target& target, const std::vector<const void*>& checked_accesses,
-                         Denormals denormals)
+                         Denormals denormals, TileCode tile_code)
     : module_(m),
       workspace_(m.workspace_bytes),
       pool_({.workers = target.threads, .cpus = allowed_cpus()}),
-      artifact_(std::make_unique<Artifact>(
-          load_objects({emit_object(m, target, {.checked_accesses = checked_accesses, .denormals = denormals})}))) {
+      artifact_(std::make_unique<Artifact>(load_objects({emit_object(
+          m, target, {.checked_accesses = checked_accesses, .denormals = denormals, .tile_code = tile_code})}))) {
   if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
   for (const KernelArgument& a : kernel_arguments(m)) {
     if (a.param == first_argument_.size()) first_argument_.push_back(tensors_.size());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/codegen/llvm/kernel/codegen_options.h"
 #include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/runtime/artifact.h"
@@ -16,9 +17,9 @@ namespace hone {
 class LocalKernel {
  public:
   /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). `checked_accesses`:
-  /// nodes of `m` as CodegenOptions has them. UserError when it does not compile or load.
+  /// nodes of `m`, and the rest, as CodegenOptions has them. UserError when it does not compile or load.
   LocalKernel(const Module& m, const Target& target, const std::vector<const void*>& checked_accesses = {},
-              Denormals denormals = Denormals::kKeep);
+              Denormals denormals = Denormals::kKeep, TileCode tile_code = TileCode::kInstructions);
   ~LocalKernel();
   LocalKernel(const LocalKernel&) = delete;
   LocalKernel& operator=(const LocalKernel&) = delete;

@@ -70,6 +70,9 @@ class ModelBuilder {
     out_.json = model_json(variants_, o_, out_.weight_bytes);
     ModelProgram program{o_.name, {}, out_.json};
     program.denormals = o_.denormals;
+    const std::vector<const Kernel*> kernels = distinct_kernels();
+    program.has_tiles = std::any_of(kernels.begin(), kernels.end(),
+                                    [&](const Kernel* k) { return !k->host && uses_tiles(k->module, o_.target); });
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
     slot_weights(program, weights);

@@ -3,6 +3,8 @@
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
+#include "compiler/target/matrix_units.h"
+
 namespace hone {
 namespace {
 
@@ -85,19 +87,53 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature
   return t;
 }
 
+// A product of full tiles, which a unit executes (codegen/llvm/kernel/tile_nest.h). B's elements of a word are
+// neighbours, so k is two axes.
+TensorIntrinsic tile(const MatrixUnit& u) {
+  const Var i("i"), j("j"), k("k"), w("w");
+  const int64_t words = u.depth / u.word;
+  const DType sums = parse_dtype(u.c);
+  const Buffer a = make_buffer("A", parse_dtype(u.a), {u.rows, words, u.word}),
+               b = make_buffer("B", parse_dtype(u.b), {words, u.columns, u.word}),
+               c = make_buffer("C", sums, {u.rows, u.columns});
+  TensorIntrinsic t;
+  t.name = u.name;
+  t.axes = {{i, false, u.rows, u.rows, LoopKind::kWarp},
+            {j, false, u.columns, u.columns, LoopKind::kWarp},
+            {k, true, words, words, LoopKind::kWarp},
+            {w, true, u.word, u.word, LoopKind::kWarp}};
+  t.out = {c, 0};
+  t.out_indices = {i, j};
+  t.tensors = {{a, 0}, {b, 0}};
+  t.value = cast(sums, load(a, {i, k, w})) * cast(sums, load(b, {k, j, w}));
+  t.implement = [](const std::vector<std::vector<Expr>>& reads) {
+    const DType wide = reads[0][0]->dtype.is_float() ? f32 : i32;
+    return cast(wide, reads[0][0]) * cast(wide, reads[0][1]);
+  };
+  t.needs = u.feature;
+  return t;
+}
+
+std::vector<TensorIntrinsic> all_intrinsics() {
+  std::vector<TensorIntrinsic> table = {fma_f32(),
+                                        dot_of_bytes("dot_u8s8_s32", u8, i8, false),
+                                        dot_of_bytes("dot_each_u8s8_s32", u8, i8, true),
+                                        dot_of_bytes("dot_s8u8_s32", i8, u8, false),
+                                        dot_bf16_f32(),
+                                        mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
+                                        mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),
+                                        mma("mma_tf32", f32, f32, f32, Feature::kMmaTf32),
+                                        mma("mma_s8s8", i8, i8, i32, Feature::kMmaInt8),
+                                        mma("mma_u8s8", u8, i8, i32, Feature::kMmaInt8)};
+  for (const MatrixUnit& u : matrix_units())
+    if (u.registers == MatrixUnit::Registers::kTiles) table.push_back(tile(u));
+  return table;
+}
+
 }  // namespace
 
 const std::vector<TensorIntrinsic>& tensor_intrinsics() {
-  static const std::vector<TensorIntrinsic> table = {fma_f32(),
-                                                     dot_of_bytes("dot_u8s8_s32", u8, i8, false),
-                                                     dot_of_bytes("dot_each_u8s8_s32", u8, i8, true),
-                                                     dot_of_bytes("dot_s8u8_s32", i8, u8, false),
-                                                     dot_bf16_f32(),
-                                                     mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
-                                                     mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),
-                                                     mma("mma_tf32", f32, f32, f32, Feature::kMmaTf32),
-                                                     mma("mma_s8s8", i8, i8, i32, Feature::kMmaInt8),
-                                                     mma("mma_u8s8", u8, i8, i32, Feature::kMmaInt8)};
+  static const std::vector<TensorIntrinsic> table = all_intrinsics();
   return table;
 }
 

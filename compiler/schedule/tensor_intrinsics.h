@@ -43,6 +43,8 @@ struct TensorIntrinsic {
   /// The feature that the target needs; none: every target can carry it out, though not always by one instruction.
   std::optional<Feature> needs;
 
+  /// Whether it leaves its loops, as warp loops, for a later match: they read and write memory as it is.
+  bool is_nest() const { return axes.front().becomes == LoopKind::kWarp; }
   bool is_on(const Target& target) const { return !needs || target.has(*needs); }
 };
 
@@ -64,6 +66,10 @@ struct TensorIntrinsic {
 /// mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8: for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h,
 /// k] * B[c, k] in each of the 8 x 4 threads of a warp (the two thread loops closest around), h 8 rows apart and c
 /// neighbouring columns: the elements of C that tensor cores leave in a thread.
+///
+/// tile_bf16, tile_f16, tile_u8s8, tile_s8u8, tile_s8s8, tile_u8u8 (target/matrix_units.h): for i in 0..16, for j in
+/// 0..16, for k in 0..16, for w in 0..4/bytes: C[i, j] += A[i, k, w] * B[k, j, w], of CPUs. Where words of k and w are
+/// neighbours in A's rows, and words of j and w in B's, registers of tiles execute it.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
 
 /// The intrinsic of that name. UserError when there is none, which lists them.

@@ -34,6 +34,18 @@ constexpr std::string_view kF16Cpus[] = {
     "cortex-a715",    "cortex-a720",   "cortex-x1c",    "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n3",
     "neoverse-v3",    "ampere1",       "apple-m2",      "apple-m3",    "apple-m4"};
 
+constexpr std::string_view kAmxCpus[] = {"sapphirerapids", "emeraldrapids", "graniterapids", "graniterapids-d"};
+constexpr std::string_view kAmxF16Cpus[] = {"graniterapids", "graniterapids-d"};
+
+constexpr std::string_view kMmlaCpus[] = {"cortex-a510", "cortex-a520", "cortex-a710", "cortex-a715", "cortex-a720",
+                                          "cortex-x2",   "cortex-x3",   "cortex-x4",   "neoverse-n2", "neoverse-n3",
+                                          "neoverse-v1", "neoverse-v2", "neoverse-v3", "ampere1",     "ampere1a",
+                                          "ampere1b",    "apple-m2",    "apple-m3",    "apple-m4"};
+
+constexpr std::string_view kVnniCpus[] = {"cascadelake",   "cooperlake",      "icelake-client", "icelake-server",
+                                          "tigerlake",     "rocketlake",      "sapphirerapids", "emeraldrapids",
+                                          "graniterapids", "graniterapids-d", "znver4",         "znver5"};
+
 // A feature of CPUs: LLVM's name for it, and the CPUs that have it by themselves.
 struct CpuRow {
   Feature feature;
@@ -44,10 +56,17 @@ struct CpuRow {
 constexpr CpuRow kCpuRows[] = {
     {Feature::kDotBf16, "avx512bf16", "bf16", kDotBf16Cpus},
     {Feature::kSumsOfF16, "avx512fp16", "fullfp16", kF16Cpus},
+    {Feature::kTilesBf16, "amx-bf16", "", kAmxCpus},
+    {Feature::kTilesF16, "amx-fp16", "", kAmxF16Cpus},
+    {Feature::kTilesInt8, "amx-int8", "", kAmxCpus},
+    {Feature::kMmlaBf16, "", "bf16", kMmlaCpus},
+    {Feature::kMmlaInt8, "", "i8mm", kMmlaCpus},
+    {Feature::kVnniInt8, "avx512vnni", "", kVnniCpus},
 };
 
 bool has_of_cpus(const Target& t, const CpuRow& row) {
   const std::string_view name = t.arch == "x86_64" ? row.x86 : row.arm;
+  if (name.empty()) return false;
   const std::string changes = "," + t.mattr + ",";
   for (const char sign : {'-', '+'})
     if (changes.find(fmt::format(",{}{},", sign, name)) != std::string::npos) return sign == '+';

@@ -18,6 +18,12 @@ enum class Feature : uint8_t {
   kMmaTf32,
   kDotBf16,    ///< of CPUs: two products of bf16 are added to each lane of f32 at once
   kSumsOfF16,  ///< of CPUs: products and sums of f16, in twice the lanes of f32
+  kTilesBf16,  ///< of CPUs: registers of tiles, and products of bf16 with sums in f32 (matrix_units.h)
+  kTilesF16,   ///< likewise of f16
+  kTilesInt8,  ///< of 8-bit integers with sums in s32
+  kMmlaBf16,   ///< of CPUs: products of 2 x 2 blocks of bf16 in vector registers
+  kMmlaInt8,   ///< of 8-bit integers
+  kVnniInt8,   ///< of CPUs: four products of bytes are added to each lane of s32 at once, in vectors of 512 bits
 };
 
 /// `llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2 -l2=1024K`, `cuda -arch=sm_90 -sms=132`, `opencl -sms=8

@@ -154,16 +154,18 @@ inline std::vector<Config> some_configs(const Space& space, size_t count, std::m
 
 /// Runs `config_count` configs that are made for `made_for` (two threads), compiled for this machine, and of the first
 /// one, the default where it begins with `prefix`, the row-major form too, which artifacts have; fails the test at the
-/// first that disagrees with the reference.
+/// first that disagrees with the reference. With models in the place of tiles, they are compiled for `made_for`, which
+/// is this machine with tiles.
 inline void expect_configs_match_reference(const Workload& w, const Target& made_for, size_t config_count,
-                                           uint64_t seed, std::string_view prefix = "") {
-  const Target target = host_target(2);
+                                           uint64_t seed, std::string_view prefix = "",
+                                           TileCode tile_code = TileCode::kInstructions) {
+  const Target target = tile_code == TileCode::kModel ? made_for : host_target(2);
   const Space space = make_space(w, made_for);
   std::mt19937_64 rng(seed);
   const ReferenceRun reference(w, rng);
   const std::vector<std::vector<char>>& inputs = reference.inputs();
   const auto is_right = [&](const Module& m) {
-    LocalKernel kernel(m, target);
+    LocalKernel kernel(m, target, {}, Denormals::kKeep, tile_code);
     for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
     for (size_t o = 0; o < reference.outputs(); ++o) {
       HostTensor& out = kernel.physical(inputs.size() + o);

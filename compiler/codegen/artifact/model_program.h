@@ -69,6 +69,7 @@ struct ModelProgram {
   };
   std::optional<WeightsFile> weights_file = {};
   Denormals denormals = Denormals::kKeep;  ///< in every entry; of CPUs
+  bool has_tiles = false;                  ///< some layers may run on registers of tiles, which entries configure
 };
 
 /// The entry of a variant, of `count`: NAME where there is one, else hidden, NAME.variant<v>.

@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/llvm/kernel/emit.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
+#include "compiler/codegen/llvm/kernel/tile_nest.h"
 
 namespace hone {
 namespace {
@@ -31,6 +32,8 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
   compile(m, target, options, &c);
   return generate(*c.module, *c.machine, llvm::CodeGenFileType::ObjectFile);
 }
+
+bool uses_tiles(const Module& m, const Target& target) { return has_tile_nests(m, target); }
 
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
                               const std::vector<int64_t>& alignment, const std::optional<InPlace>& in_place) {

@@ -25,4 +25,8 @@ std::string emit_asm_text(const Module& m, const Target& target, const CodegenOp
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
                               const std::vector<int64_t>& alignment, const std::optional<InPlace>& in_place);
 
+/// Whether code of `m` has parts that run on registers of tiles where the target's processor lets them: entries, also
+/// one that calls layers, configure these (ThreadMode).
+bool uses_tiles(const Module& m, const Target& target);
+
 }  // namespace hone

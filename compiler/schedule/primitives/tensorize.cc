@@ -53,7 +53,7 @@ class Matcher {
   // A read, or one inside of an image's border and a constant on it (select(inside, load, 0)). Null: neither.
   const Load* read_of(const Expr& e) const {
     const Select* padded = as<Select>(e);
-    if (!padded || !pattern_.warp.empty()) return as<Load>(e);  // warps read shared memory as it is
+    if (!padded || pattern_.is_nest()) return as<Load>(e);
     const bool is_constant =
         padded->on_false->kind == ExprKind::kIntImm || padded->on_false->kind == ExprKind::kFloatImm;
     return is_constant ? as<Load>(padded->on_true) : nullptr;
@@ -160,9 +160,9 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
     HONE_USER_CHECK(n->extent % axis.multiple == 0 && n->extent <= axis.most)
         << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of "
         << axis.multiple << " up to " << axis.most;
-    // Each warp has accumulators of its own: at the end of rows and columns lowering lets it compute surplus ones.
-    // Lanes of a vector are masked.
-    const bool may_end_early = !axis.reduce && (!pattern.warp.empty() || axis.becomes == LoopKind::kVectorize);
+    // A nest has accumulators of its own: at the end of rows and columns lowering lets it compute surplus ones. Lanes
+    // of a vector are masked.
+    const bool may_end_early = !axis.reduce && (pattern.is_nest() || axis.becomes == LoopKind::kVectorize);
     for (const Expr& p : block.predicates)
       HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get()))
           << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";

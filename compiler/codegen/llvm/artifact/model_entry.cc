@@ -17,7 +17,7 @@
 #include "compiler/codegen/llvm/artifact/mapped_weights.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
-#include "compiler/codegen/llvm/kernel/zero_denormals.h"
+#include "compiler/codegen/llvm/kernel/thread_mode.h"
 #include "compiler/runtime/entry/entry.h"
 #include "compiler/runtime/weights/weights_file.h"
 
@@ -105,11 +105,12 @@ class ModelEmitter {
   // An entry as other objects call it, over the one that runs the steps where that has a mode of its own.
   llvm::Function* emit_outer(const std::string& name, std::span<const ModelStep> steps) {
     llvm::Function* f = make_function(name, CData(*module_).entry_type());
-    if (p_.denormals == Denormals::kKeep) return emit_entry(f, steps), f;
+    const ThreadMode mode{p_.denormals != Denormals::kKeep, p_.has_tiles};
+    if (!mode.is_any()) return emit_entry(f, steps), f;
     llvm::Function* inside = make_function(name + ".inside", f->getFunctionType());
     inside->setLinkage(llvm::GlobalValue::InternalLinkage);
     emit_entry(inside, steps);
-    emit_zeroing_entry(f, inside, target_);
+    emit_entry_in_mode(f, inside, target_, mode);
     return f;
   }
 

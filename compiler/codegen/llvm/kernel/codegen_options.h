@@ -2,12 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/denormals.h"
 
 namespace hone {
+
+/// How instructions of registers of tiles are emitted (kernel/tile_instructions.h).
+enum class TileCode : uint8_t {
+  kInstructions,
+  /// Calls of functions that model the instructions, for tests on processors without them:
+  /// `void hone_model_ldtilecfg(const void*)`, `void hone_model_tileloadd(int, const void*, int64_t)` and so on, and
+  /// `int64_t hone_model_permission(void)` in the place of the system call.
+  kModel,
+};
 
 struct CodegenOptions {
   std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
@@ -21,6 +31,7 @@ struct CodegenOptions {
   /// Tensors are aligned as their elements need; else on 64 bytes.
   bool element_aligned = false;
   Denormals denormals = Denormals::kKeep;  ///< in the entry; prepacks keep them
+  TileCode tile_code = TileCode::kInstructions;
 };
 
 /// Kernel arguments, by number, that may lie in one buffer: each element of the input is read only where the output's

@@ -15,7 +15,8 @@
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/checked_accesses.h"
 #include "compiler/codegen/llvm/kernel/emit_stmt.h"
-#include "compiler/codegen/llvm/kernel/zero_denormals.h"
+#include "compiler/codegen/llvm/kernel/emit_tiles.h"
+#include "compiler/codegen/llvm/kernel/thread_mode.h"
 #include "compiler/codegen/llvm/machine/x86_features.h"
 #include "compiler/ir/captures.h"
 #include "compiler/ir/structural_hash.h"
@@ -41,6 +42,7 @@ class ModuleEmitter {
     tables_ = table_unit(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
     has_masked_stores_ = has_x86_features(target, {"avx512f", "avx512vl"});
+    has_tiles_ = has_tile_nests(m, target);
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -118,11 +120,12 @@ class ModuleEmitter {
   }
 
   void emit_main_entry() {
-    if (options_.denormals == Denormals::kKeep) return void(emit_entry(options_.name, source_.kernels));
+    const ThreadMode mode{options_.denormals != Denormals::kKeep, has_tiles_, options_.tile_code};
+    if (!mode.is_any()) return void(emit_entry(options_.name, source_.kernels));
     llvm::Function* inside = emit_entry(options_.name, source_.kernels, Linkage::kInternal);
     inside->setName(options_.name + ".inside");
-    emit_zeroing_entry(make_function(options_.name, inside->getFunctionType()->params(), Linkage::kExported, *module_),
-                       inside, target_);
+    emit_entry_in_mode(make_function(options_.name, inside->getFunctionType()->params(), Linkage::kExported, *module_),
+                       inside, target_, mode);
   }
 
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
@@ -211,6 +214,7 @@ class ModuleEmitter {
   MathUnits math_units_;
   TableUnit tables_;
   bool has_masked_loads_ = false, has_masked_stores_ = false;
+  bool has_tiles_ = false;  // some loops are nests that may run on tiles
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
@@ -255,6 +259,56 @@ class BodyEmitter final : public StmtEmitter {
     llvm::IRBuilder<> b(block);
     b.CreateRet(b.getInt32(HONE_FAULT));
     return block;
+  }
+
+  void emit_serial(const For* op) override {
+    if (tiles_) {
+      tiles_->forget();
+      StmtEmitter::emit_serial(op);
+      return tiles_->forget();
+    }
+    if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
+  }
+
+  void emit_all(const Seq* op) override {
+    if (tiles_ || !emit_region(Stmt(op))) StmtEmitter::emit_all(op);
+  }
+
+  void emit_warp_loop(const For* op) override {
+    if (tiles_) return tiles_->emit_nest(region_->nests.at(op));
+    if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
+  }
+
+  // A statement that tiles execute: on them, or in vectors where the process may not use them. False: it is none.
+  bool emit_region(const Stmt& s) {
+    if (!m_.has_tiles_ || in_vectors_ || m_.is_checked_) return false;
+    const std::optional<TileRegion> region = match_tile_region(s, m_.target_);
+    if (!region) return false;
+    TileEmitter tiles(b_, expr_, m_.options_.tile_code);
+    llvm::BasicBlock *on_tiles = block("tiles"), *otherwise = block("vectors"), *after = block("after");
+    llvm::Instruction* branch =
+        b_.CreateCondBr(TileInstructions(b_, m_.options_.tile_code).permitted(), on_tiles, otherwise);
+    const auto emit_case = [&](llvm::BasicBlock* from, const auto& body) {
+      expr_.arithmetic().push(branch);
+      b_.SetInsertPoint(from);
+      body();
+      b_.CreateBr(after);
+      expr_.arithmetic().pop();
+    };
+    emit_case(on_tiles, [&] {
+      tiles_ = &tiles, region_ = &*region;
+      tiles.begin(*region);
+      emit(s);
+      tiles.end();
+      tiles_ = nullptr, region_ = nullptr;
+    });
+    emit_case(otherwise, [&] {
+      in_vectors_ = true;
+      emit(region_in_vectors(s, *region));
+      in_vectors_ = false;
+    });
+    b_.SetInsertPoint(after);
+    return true;
   }
 
   // A GPU's blocks and threads run in turn here.
@@ -421,6 +475,9 @@ class BodyEmitter final : public StmtEmitter {
   const CheckedAccesses& checked_;
   bool in_parallel_ = false;
   int loops_ = 0;
+  TileEmitter* tiles_ = nullptr;  // inside of a region that runs on tiles
+  const TileRegion* region_ = nullptr;
+  bool in_vectors_ = false;  // inside of its other form
 };
 
 // int32 kernel(param pointers, workspace, runtime)

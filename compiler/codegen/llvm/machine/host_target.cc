@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/check.h"
 #include "base/cpus.h"
 #include "compiler/codegen/llvm/machine/host_caches.h"
 #include "compiler/codegen/llvm/machine/host_cpu.h"

@@ -11,7 +11,7 @@ const llvm::Target* find_llvm_target(const std::string& triple, std::string& err
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
-        LLVMInitializeX86AsmPrinter();
+        LLVMInitializeX86AsmPrinter(), LLVMInitializeX86AsmParser();  // the parser for inline assembly
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
         LLVMInitializeAArch64AsmPrinter();
     LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),

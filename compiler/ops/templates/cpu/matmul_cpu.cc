@@ -10,6 +10,7 @@
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/products/runs.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/matmul_tiles.h"
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
@@ -173,9 +174,16 @@ bool is_along_k(const Workload& w, const Target& target) {
   return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
 }
 
-}  // namespace
+// Whether tiles compute the sums, where the target has some for them. So few rows that most of a tile is empty are left
+// to vectors by default.
+bool choose_tiles(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
+  const ProductShape& p = product_shape(w);
+  constexpr int64_t kVectors = 0, kTiles = 1;
+  return knobs.choice("unit", {kVectors, kTiles}, 2 * p.m >= unit.rows && p.n >= unit.columns ? kTiles : kVectors,
+                      {{kVectors, "vectors"}, {kTiles, "tiles"}}) == kTiles;
+}
 
-void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   if (is_along_k(w, target)) {
     const int64_t n = product_shape(w).n;  // side by side they read a row of A once
     const std::vector<int64_t> rows = n == 1 ? std::vector<int64_t>{1} : std::vector<int64_t>{1, n};
@@ -230,6 +238,18 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   if (k_w) s.tensorize(product, tile_columns, dot_intrinsic(w));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
+}
+
+}  // namespace
+
+void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const MatrixUnit* unit = tile_unit_of(w, target);
+  if (!unit) return matmul_in_vectors(w, target, knobs, out);
+  const bool on_tiles = choose_tiles(w, *unit, knobs);
+  knobs.when(!on_tiles);
+  matmul_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
+  knobs.when(on_tiles);
+  matmul_tiles(w, target, *unit, knobs, on_tiles ? out : nullptr);
 }
 
 }  // namespace hone

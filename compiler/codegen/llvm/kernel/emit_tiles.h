@@ -1,0 +1,39 @@
+// Code of a region of nests on registers of tiles (tile_nest.h). Private to codegen/llvm.
+#pragma once
+
+#include "compiler/codegen/llvm/kernel/emit_expr.h"
+#include "compiler/codegen/llvm/kernel/tile_instructions.h"
+#include "compiler/codegen/llvm/kernel/tile_nest.h"
+
+namespace hone {
+
+/// The registers of one region: the first ones hold the tiles of C from begin() to end(), the others the tiles of A and
+/// B that were loaded last.
+class TileEmitter {
+ public:
+  TileEmitter(llvm::IRBuilderBase& b, ExprEmitter& expr, TileCode code) : b_(b), expr_(expr), code_(b, code) {}
+
+  void begin(const TileRegion& region);
+  void emit_nest(const TileNest& nest);
+  /// What was loaded is not there any more, or not on all ways that lead here: where a loop begins and ends.
+  void forget();
+  void end();
+
+ private:
+  int loaded(const TileNest::Operand& operand, int beside);
+  llvm::Value* pointer(const TileNest::Operand& operand);
+  llvm::Value* stride(const TileNest::Operand& operand);
+
+  llvm::IRBuilderBase& b_;
+  ExprEmitter& expr_;
+  TileInstructions code_;
+  const TileRegion* region_ = nullptr;
+  struct Loaded {
+    TileNest::Operand operand;
+    int tile;
+  };
+  std::vector<Loaded> loaded_;  ///< the one that was used last is the last
+  int tiles_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,60 @@
+// Sources: Intel's Software Developer's Manual, "Intel AMX Instruction Set Reference" (a palette 1 has eight tiles of
+// 16 rows of 64 bytes); its AVX512-BF16 and AVX512-VNNI instructions; Arm's A-profile A64 instruction set (SMMLA,
+// UMMLA, USMMLA, BFMMLA: two rows of 8 bytes by two columns, in one register each).
+#include "compiler/target/matrix_units.h"
+
+namespace hone {
+namespace {
+
+using Registers = MatrixUnit::Registers;
+
+int64_t bytes_of(std::string_view type) { return type.ends_with("16") ? 2 : 1; }
+std::string_view type_of_sums(std::string_view factor) { return factor.ends_with("f16") ? "f32" : "s32"; }
+
+MatrixUnit tiles(std::string_view name, Feature feature, std::string_view product, std::string_view a,
+                 std::string_view b) {
+  const int64_t word = 4 / bytes_of(a);
+  return {name, feature, product, a, b, type_of_sums(a), 16, 16, 16 * word, word, Registers::kTiles, 8};
+}
+
+// A row of sums in a vector register of 512 bits.
+MatrixUnit row(std::string_view name, Feature feature, std::string_view product, std::string_view a,
+               std::string_view b) {
+  const int64_t word = 4 / bytes_of(a);
+  return {name, feature, product, a, b, type_of_sums(a), 1, 16, word, word, Registers::kVectors, 32};
+}
+
+// A block of 2 x 2 sums in a vector register of 128 bits.
+MatrixUnit block(std::string_view name, Feature feature, std::string_view product, std::string_view a,
+                 std::string_view b) {
+  const int64_t depth = 8 / bytes_of(a);
+  return {name, feature, product, a, b, type_of_sums(a), 2, 2, depth, depth, Registers::kVectors, 32};
+}
+
+}  // namespace
+
+std::span<const MatrixUnit> matrix_units() {
+  static const MatrixUnit table[] = {
+      tiles("tile_bf16", Feature::kTilesBf16, "tdpbf16ps", "bf16", "bf16"),
+      tiles("tile_f16", Feature::kTilesF16, "tdpfp16ps", "f16", "f16"),
+      tiles("tile_u8s8", Feature::kTilesInt8, "tdpbusd", "u8", "s8"),
+      tiles("tile_s8u8", Feature::kTilesInt8, "tdpbsud", "s8", "u8"),
+      tiles("tile_s8s8", Feature::kTilesInt8, "tdpbssd", "s8", "s8"),
+      tiles("tile_u8u8", Feature::kTilesInt8, "tdpbuud", "u8", "u8"),
+      block("mmla_bf16", Feature::kMmlaBf16, "bfmmla", "bf16", "bf16"),
+      block("mmla_u8s8", Feature::kMmlaInt8, "usmmla", "u8", "s8"),
+      block("mmla_s8s8", Feature::kMmlaInt8, "smmla", "s8", "s8"),
+      block("mmla_u8u8", Feature::kMmlaInt8, "ummla", "u8", "u8"),
+      row("row_bf16", Feature::kDotBf16, "vdpbf16ps", "bf16", "bf16"),
+      row("row_u8s8", Feature::kVnniInt8, "vpdpbusd", "u8", "s8"),
+  };
+  return table;
+}
+
+const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c) {
+  for (const MatrixUnit& u : matrix_units())
+    if (u.registers == Registers::kTiles && u.a == a && u.b == b && u.c == c && target.has(u.feature)) return &u;
+  return nullptr;
+}
+
+}  // namespace hone

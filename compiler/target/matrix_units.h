@@ -1,0 +1,36 @@
+// Units that add many products to many sums at once: one row of a table each.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// One instruction computes C[rows x columns] += A[rows x depth] B[depth x columns]. A's rows lie anywhere, each with
+/// its `depth` elements in a row. B lies in words: those `word` elements of k that meet one column are neighbours, and
+/// the words of all columns follow each other, so that B is [depth / word][columns][word] in memory.
+struct MatrixUnit {
+  /// Where the instruction has its operands.
+  enum class Registers : uint8_t {
+    kTiles,    ///< registers of rows x columns, which a thread configures before it uses them
+    kVectors,  ///< the vector registers: a row of sums, or a block of 2 x 2
+  };
+  std::string_view name;     ///< also that of the intrinsic (schedule/tensor_intrinsics.h) where there is one
+  Feature feature;           ///< that a target needs
+  std::string_view product;  ///< the instruction
+  std::string_view a, b, c;  ///< types of factors and sums, as they are printed: bf16, s8, f32
+  int64_t rows, columns, depth, word;
+  Registers registers;
+  int count;  ///< of registers that hold operands and sums
+};
+
+/// The table. compiler/target/README.md says how units that are not in it would be rows.
+std::span<const MatrixUnit> matrix_units();
+
+/// The unit of tiles for sums in `c` of products of `a` and `b`, which `target` has; null: none.
+const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c);
+
+}  // namespace hone

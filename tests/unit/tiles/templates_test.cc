@@ -1,0 +1,70 @@
+// Templates on tiles: random configs, their instructions modelled, against the reference.
+#include <gmock/gmock.h>
+
+#include "compiler/ops/products/product.h"
+#include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/matmul_tiles.h"
+#include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
+#include "tests/unit/tiles/tile_model.h"
+
+namespace hone {
+namespace {
+
+class OnTiles : public testing::TestWithParam<std::string> {};
+
+TEST_P(OnTiles, TemplatesComputeWhatTheReferenceComputes) {
+  reset_tile_model();
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 12, 7, "unit=1", TileCode::kModel);
+  EXPECT_THAT(tile_faults(), testing::IsEmpty());
+  EXPECT_GT(tile_counts().products, 0);
+}
+
+TEST_P(OnTiles, TheSameInVectorsWhereTheKernelRefuses) {
+  reset_tile_model(/*allows=*/false);
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 4, 8, "unit=1", TileCode::kModel);
+  EXPECT_THAT(tile_faults(), testing::IsEmpty());
+  EXPECT_EQ(tile_counts().products, 0);
+}
+
+// Each config computes its sums on tiles, all of them and none twice.
+TEST_P(OnTiles, EveryConfigRunsOnThem) {
+  const Workload w = parse_workload(GetParam());
+  const Target target = target_with_tiles(1);
+  const Space space = make_space(w, target);
+  const ProductShape& p = product_shape(w);
+  const MatrixUnit& unit = *tile_unit_of(w, target);
+  std::mt19937_64 rng(3);
+  for (const Config& config : some_configs(space, 8, rng, "unit=1")) {
+    const std::string text = space.print(config);
+    SCOPED_TRACE(text);
+    const auto number = [&](const std::string& knob) { return std::stoll(text.substr(text.find(knob) + knob.size())); };
+    const int64_t high = number("tiles=") / 10, wide = number("tiles=") % 10;
+    // Tasks have equal numbers of blocks, the last ones perhaps behind the end: skipped where rows are read in place.
+    const Split rows = chunks(ceil_div(p.m, high * unit.rows), number("tile_tasks_m=")),
+                columns = chunks(ceil_div(p.n, wide * unit.columns), number("tile_tasks_n="));
+    const int64_t blocks = number("tile_pack_a=") ? rows[0] * rows[1] : ceil_div(p.m, high * unit.rows);
+    LocalKernel kernel(lower_config(w, target, space, config), target, {}, Denormals::kKeep, TileCode::kModel);
+    reset_tile_model();
+    ASSERT_EQ(kernel.run_here(), HONE_OK);
+    EXPECT_EQ(tile_counts().products, p.b * blocks * high * columns[0] * columns[1] * wide * (p.k / unit.depth));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, OnTiles,
+    testing::Values("dense(m=64,n=64,k=128,dtype=bf16:bf16:f32:f32)", "dense(m=32,n=48,k=32,dtype=bf16)",
+                    "dense(m=37,n=70,k=96,dtype=bf16,epilogue=bias+relu)", "dense(m=8,n=21,k=64,dtype=bf16)",
+                    "dense(m=197,n=96,k=64,dtype=bf16:bf16:f32:f32,epilogue=bias+gelu)",
+                    "dense(m=33,n=40,k=64,dtype=bf16,prologue=mul[c]+relu)",
+                    "dense(m=33,n=64,k=64,dtype=bf16,epilogue=bias,extremes=1)",
+                    "dense(m=48,n=80,k=128,dtype=u8:s8:s32:s32)", "dense(m=20,n=33,k=64,dtype=u8:s8:s32:s32)",
+                    "dense(m=50,n=64,k=192,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+                    "batch_matmul(b=3,m=40,n=29,k=64,dtype=bf16)",
+                    "batch_matmul(b=2,m=17,n=64,k=128,dtype=u8:s8:s32:s32)",
+                    "batch_matmul(b=2,m=33,n=35,k=64,dtype=s8:u8:s32:s32,"
+                    "epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
+                    "batch_matmul(b=2,m=64,n=48,k=32,dtype=bf16:bf16:f32:f32,prologue=mul[0.125]+add)"));
+
+}  // namespace
+}  // namespace hone
