@@ -3,7 +3,9 @@
 
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/conv2d.h"
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
+#include "compiler/ops/windows/conv_shape.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 #include "tests/unit/tiles/tile_model.h"
@@ -13,22 +15,31 @@ namespace {
 
 class OnTiles : public testing::TestWithParam<std::string> {};
 
+// How the configs of the algorithm begin.
+std::string_view on_tiles(const std::string& workload) {
+  return workload.starts_with("conv2d") ? "algorithm=8" : "unit=1";
+}
+
 TEST_P(OnTiles, TemplatesComputeWhatTheReferenceComputes) {
   reset_tile_model();
-  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 12, 7, "unit=1", TileCode::kModel);
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 12, 7, on_tiles(GetParam()),
+                                 TileCode::kModel);
   EXPECT_THAT(tile_faults(), testing::IsEmpty());
   EXPECT_GT(tile_counts().products, 0);
 }
 
 TEST_P(OnTiles, TheSameInVectorsWhereTheKernelRefuses) {
   reset_tile_model(/*allows=*/false);
-  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 4, 8, "unit=1", TileCode::kModel);
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 4, 8, on_tiles(GetParam()),
+                                 TileCode::kModel);
   EXPECT_THAT(tile_faults(), testing::IsEmpty());
   EXPECT_EQ(tile_counts().products, 0);
 }
 
 // Each config computes its sums on tiles, all of them and none twice.
-TEST_P(OnTiles, EveryConfigRunsOnThem) {
+class ProductsOnTiles : public testing::TestWithParam<std::string> {};
+
+TEST_P(ProductsOnTiles, AreWholeInEveryConfig) {
   const Workload w = parse_workload(GetParam());
   const Target target = target_with_tiles(1);
   const Space space = make_space(w, target);
@@ -51,20 +62,62 @@ TEST_P(OnTiles, EveryConfigRunsOnThem) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Products, OnTiles,
-    testing::Values("dense(m=64,n=64,k=128,dtype=bf16:bf16:f32:f32)", "dense(m=32,n=48,k=32,dtype=bf16)",
-                    "dense(m=37,n=70,k=96,dtype=bf16,epilogue=bias+relu)", "dense(m=8,n=21,k=64,dtype=bf16)",
-                    "dense(m=197,n=96,k=64,dtype=bf16:bf16:f32:f32,epilogue=bias+gelu)",
-                    "dense(m=33,n=40,k=64,dtype=bf16,prologue=mul[c]+relu)",
-                    "dense(m=33,n=64,k=64,dtype=bf16,epilogue=bias,extremes=1)",
-                    "dense(m=48,n=80,k=128,dtype=u8:s8:s32:s32)", "dense(m=20,n=33,k=64,dtype=u8:s8:s32:s32)",
-                    "dense(m=50,n=64,k=192,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
-                    "batch_matmul(b=3,m=40,n=29,k=64,dtype=bf16)",
-                    "batch_matmul(b=2,m=17,n=64,k=128,dtype=u8:s8:s32:s32)",
-                    "batch_matmul(b=2,m=33,n=35,k=64,dtype=s8:u8:s32:s32,"
-                    "epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
-                    "batch_matmul(b=2,m=64,n=48,k=32,dtype=bf16:bf16:f32:f32,prologue=mul[0.125]+add)"));
+const auto kProducts = testing::Values(
+    "dense(m=64,n=64,k=128,dtype=bf16:bf16:f32:f32)", "dense(m=32,n=48,k=32,dtype=bf16)",
+    "dense(m=37,n=70,k=96,dtype=bf16,epilogue=bias+relu)", "dense(m=8,n=21,k=64,dtype=bf16)",
+    "dense(m=197,n=96,k=64,dtype=bf16:bf16:f32:f32,epilogue=bias+gelu)",
+    "dense(m=33,n=40,k=64,dtype=bf16,prologue=mul[c]+relu)",
+    "dense(m=33,n=64,k=64,dtype=bf16,epilogue=bias,extremes=1)", "dense(m=48,n=80,k=128,dtype=u8:s8:s32:s32)",
+    "dense(m=20,n=33,k=64,dtype=u8:s8:s32:s32)",
+    "dense(m=50,n=64,k=192,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+    "batch_matmul(b=3,m=40,n=29,k=64,dtype=bf16)", "batch_matmul(b=2,m=17,n=64,k=128,dtype=u8:s8:s32:s32)",
+    "batch_matmul(b=2,m=33,n=35,k=64,dtype=s8:u8:s32:s32,"
+    "epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
+    "batch_matmul(b=2,m=64,n=48,k=32,dtype=bf16:bf16:f32:f32,prologue=mul[0.125]+add)");
+
+INSTANTIATE_TEST_SUITE_P(Products, OnTiles, kProducts);
+INSTANTIATE_TEST_SUITE_P(Products, ProductsOnTiles, kProducts);
+
+const auto kConvolutions =
+    testing::Values("conv2d(ci=64,h=8,w=8,co=48,kh=1,kw=1,pad=0,layout=NHWC,dtype=bf16:bf16:f32:f32)",
+                    "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NCHW16c,dtype=bf16:bf16:f32:f32)",
+                    "conv2d(ci=64,h=9,w=7,co=40,layout=NCHW32c:8c,dtype=bf16,epilogue=bias+relu)",
+                    "conv2d(ci=32,h=9,w=11,co=21,kh=5,kw=3,stride=2,pad=2x1,layout=NHWC,dtype=bf16,epilogue=bias+add)",
+                    "conv2d(n=2,ci=32,h=6,w=6,co=32,layout=NCHW16c,dtype=bf16:bf16:f32:f32)",
+                    "conv2d(ci=64,h=8,w=8,co=64,kh=1,kw=1,pad=0,layout=NCHW64c:16c,dtype=u8:s8:s32:s32)",
+                    "conv2d(ci=64,h=9,w=7,co=40,dtype=u8:s8:s32:s32,layout=NCHW16c,border=131)",
+                    "conv2d(ci=128,h=7,w=7,co=32,dilation=2,pad=2,dtype=u8:s8:s32:s32,layout=NCHWc,"
+                    "epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+                    "conv2d(ci=32,h=8,w=8,co=32,dtype=bf16,layout=NCHW16c,prologue=relu)");
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, OnTiles, kConvolutions);
+
+// Each config of a convolution does: none falls back to plain loops.
+class ConvolutionsOnTiles : public testing::TestWithParam<std::string> {};
+
+TEST_P(ConvolutionsOnTiles, AreWholeInEveryConfig) {
+  const Workload w = parse_workload(GetParam());
+  const Target target = target_with_tiles(1);
+  const Space space = make_space(w, target);
+  const ConvShape& c = conv_shape(w);
+  const MatrixUnit& unit = *convolution_unit(w, target);
+  const int64_t pixels = c.n * c.oh * c.ow, steps = c.ci / unit.depth * c.kh * c.kw;
+  std::mt19937_64 rng(3);
+  for (const Config& config : some_configs(space, 8, rng, "algorithm=8")) {
+    const std::string text = space.print(config);
+    SCOPED_TRACE(text);
+    const auto number = [&](const std::string& knob) { return std::stoll(text.substr(text.find(knob) + knob.size())); };
+    const int64_t high = number("t_tiles=") / 10, wide = number("t_tiles=") % 10;
+    const Split tasks = chunks(ceil_div(pixels, high * unit.rows), number("t_tasks="));
+    const int64_t blocks = number("t_gather=") == kTask ? tasks[0] * tasks[1] : ceil_div(pixels, high * unit.rows);
+    LocalKernel kernel(lower_config(w, target, space, config), target, {}, Denormals::kKeep, TileCode::kModel);
+    reset_tile_model();
+    ASSERT_EQ(kernel.run_here(), HONE_OK);
+    EXPECT_EQ(tile_counts().products, blocks * high * ceil_div(c.co, wide * unit.columns) * wide * steps);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, ConvolutionsOnTiles, kConvolutions);
 
 }  // namespace
 }  // namespace hone

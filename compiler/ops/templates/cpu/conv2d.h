@@ -5,6 +5,7 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/windows/conv_shape.h"
+#include "compiler/target/matrix_units.h"
 
 namespace hone {
 
@@ -12,6 +13,11 @@ namespace hone {
 /// tiles), once for all, or by each task.
 enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
 inline const ChoiceWords kPadAtWords = {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}};
+
+/// How the rows of a product of pixels are gathered: not at all (read in place), by each task for its own pixels, or by
+/// all tasks beforehand.
+enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
+inline const ChoiceWords kGatherWords = {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}};
 
 /// Whether an image has a border of zeros.
 bool is_padded(const ConvShape& c);
@@ -30,6 +36,14 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
 
 /// A matrix product of pixels by channels, for one group.
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// The unit of tiles that computes the convolution's products on `target`; null where it has none for them, the input
+/// channels are not in whole steps of it, or those of a pixel are no neighbours in memory.
+const MatrixUnit* convolution_unit(const Workload& w, const Target& target);
+
+/// The same product on tiles, where there is a convolution_unit().
+void conv2d_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
+                  std::unique_ptr<Schedule>* schedule);
 
 /// F(m x m, 3 x 3) where winograd_applies(). The knobs are declared once for all m, so that measurements of one m help
 /// the others.

@@ -15,7 +15,15 @@ namespace hone {
 namespace {
 
 // Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
-enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kPlanar = 3, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
+enum Algorithm : int64_t {
+  kDirect = 0,
+  kGemm = 1,
+  kPlanar = 3,
+  kWinograd2 = 2,
+  kWinograd4 = 4,
+  kWinograd6 = 6,
+  kTiles = 8
+};
 
 // Whether half vectors of channels divide those of a group: a block that lies in two groups has no one input, and
 // blocks of odd numbers are slower than planes (groups of 13 channels, 3x3: 51 GFLOPS instead of 166).
@@ -40,6 +48,7 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   if (c.groups == 1 && !dtypes_of(w).f16_runs && (c.n == 1 || !is_padded(c) || layout_of(w).blocked))
     out.push_back(kGemm);
   if (is_planar_convolution(w, target)) out.push_back(kPlanar);
+  if (convolution_unit(w, target)) out.push_back(kTiles);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
     if (winograd_applies(w, static_cast<int>(m)) && layout_of(w).in != "NCHW") out.push_back(m);
@@ -89,6 +98,10 @@ int64_t usual_in_blocks(const Workload& w, const Target& target) {
 
 int64_t usual_algorithm(const Workload& w, const Target& target) {
   const LayoutChoice& layout = layout_of(w);
+  // Tiles of which half is empty are left to vectors.
+  const ConvShape& c = conv_shape(w);
+  if (const MatrixUnit* unit = convolution_unit(w, target))
+    if (2 * c.n * c.oh * c.ow >= unit->rows && c.co >= unit->columns) return kTiles;
   if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w, target);
   const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
   return is_planar_convolution(w, target) && !few_columns ? kPlanar : kDirect;
@@ -133,7 +146,8 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
                                           {kPlanar, "planar"},
                                           {kWinograd2, "winograd2"},
                                           {kWinograd4, "winograd4"},
-                                          {kWinograd6, "winograd6"}});
+                                          {kWinograd6, "winograd6"},
+                                          {kTiles, "tiles"}});
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
   const auto offered = [&](int64_t a) {
@@ -151,6 +165,10 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     const bool winograd = algorithm == kWinograd2 || algorithm == kWinograd4 || algorithm == kWinograd6;
     knobs.when(winograd);
     conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
+  }
+  if (offered(kTiles)) {
+    knobs.when(algorithm == kTiles);
+    conv2d_tiles(w, target, *convolution_unit(w, target), knobs, algorithm == kTiles ? out : nullptr);
   }
   knobs.when(true);
   // How threads divide the tasks: a range for each, or claimed one after the other.

@@ -18,9 +18,6 @@
 namespace hone {
 namespace {
 
-// How rows are gathered: not at all (read in place), by each task for its own pixels, or by all tasks beforehand.
-enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
-
 // The knobs of one config in the order in which they are declared, the constraints between them, and the schedule
 // that they make.
 class GemmConvolution {
@@ -90,7 +87,7 @@ void GemmConvolution::choose(Knobs& knobs) {
       in_place             ? kNobody
       : usual.all_channels ? kTask
                            : kBefore,
-      {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
+      kGatherWords);
   oc_inside_ = knobs.thread_choice("g_oc_inside", {0, 1}, usual.all_channels ? 1 : 0) != 0;
   unroll_ic_ = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, usual_unrolling(ic_block_ / word_, 4));
 }

@@ -1,0 +1,192 @@
+// Convolution on tiles, as a matrix product (conv2d_gemm.cc): a block of up to 4 tiles of 16 pixels by 16 channels
+// stays in registers while the window and the input channels run. Rows of a 1x1 convolution are read where the image
+// has them, if a pixel's channels lie together and blocks of pixels have no tail; others are gathered into panels of
+// whole tiles, with zeros behind the end and at the border.
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/prologue.h"
+#include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/conv2d.h"
+#include "compiler/ops/templates/tile.h"
+#include "compiler/ops/windows/conv_shape.h"
+#include "compiler/ops/windows/convolution.h"
+
+namespace hone {
+namespace {
+
+class TileConvolution {
+ public:
+  TileConvolution(const Workload& w, const Target& target, const MatrixUnit& unit)
+      : w_(w),
+        target_(target),
+        unit_(unit),
+        c_(conv_shape(w)),
+        layout_(layout_of(w)),
+        pixels_(c_.n * c_.oh * c_.ow),
+        element_(dtypes_of(w).in.bytes()) {}
+
+  void choose(Knobs& knobs);
+  std::unique_ptr<Schedule> schedule() const;
+
+ private:
+  struct Loops {
+    LoopRef block, task;
+  };
+  Loops schedule_writer(Schedule& s, BlockRef writer) const;
+  void schedule_product(Schedule& s, LoopRef block) const;
+  void schedule_gather(Schedule& s, LoopRef task) const;
+  void lay_out(Schedule& s, const Definition& d) const;
+
+  int64_t height() const { return high_ * unit_.rows; }
+  int64_t width() const { return wide_ * unit_.columns; }
+  // Channels of the input that are neighbours in memory.
+  int64_t neighbours() const { return layout_.in_block ? layout_.in_block : layout_.blocked ? unit_.depth : c_.ci; }
+
+  const Workload& w_;
+  const Target& target_;
+  const MatrixUnit& unit_;
+  const ConvShape& c_;
+  const LayoutChoice& layout_;
+  const int64_t pixels_, element_;
+
+  int64_t high_ = 1, wide_ = 1;  ///< tiles of a block
+  Split tasks_;                  ///< tasks of pixels, and blocks of one
+  int64_t gather_ = kTask;
+  bool oc_inside_ = true;  ///< whether a task runs through the channels of its pixels, or has one block of them
+};
+
+void TileConvolution::choose(Knobs& knobs) {
+  const int64_t usual = pixels_ <= unit_.rows ? (c_.co <= unit_.columns ? 11 : 12) : c_.co <= unit_.columns ? 21 : 22;
+  const int64_t tiles = knobs.choice("t_tiles", {11, 12, 21, 22, 13, 31, 14, 41}, usual);
+  high_ = tiles / 10, wide_ = tiles % 10;
+  // A task's gathered rows, which all channels meet, stay in half of L2.
+  const int64_t row_bytes = element_ * c_.ci * c_.kh * c_.kw,
+                rows_in_l2 = std::max<int64_t>(height(), target_.l2_bytes / 2 / row_bytes),
+                most_tasks = std::max<int64_t>(1, ceil_div(pixels_, height()));
+  tasks_ = chunks(most_tasks, knobs.thread_choice("t_tasks", chunk_counts(ceil_div(pixels_, unit_.rows)),
+                                                  std::max<int64_t>(ceil_div(pixels_, rows_in_l2), target_.threads)));
+  const bool may_read_in_place = reads_pixels_in_place(c_) && neighbours() % unit_.depth == 0 && !changes_input(w_),
+             is_whole = pixels_ % height() == 0;
+  gather_ = knobs.choice(
+      "t_gather",
+      may_read_in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
+      may_read_in_place && is_whole ? kNobody : kTask, kGatherWords);
+  oc_inside_ = knobs.thread_choice("t_oc_inside", {0, 1}, 1) != 0;
+  knobs.require("rows that a task does not gather itself fill whole blocks", gather_ == kTask || is_whole);
+  knobs.require("rows are gathered once", gather_ == kNobody || oc_inside_ == (gather_ == kTask));
+  knobs.require("a block is not much larger than the product",
+                height() < pixels_ + unit_.rows && width() < c_.co + unit_.columns);
+  knobs.require("blocks of channels are those of the layout, or parts of them",
+                !layout_.out_block || width() % layout_.out_block == 0 || layout_.out_block % width() == 0);
+}
+
+std::unique_ptr<Schedule> TileConvolution::schedule() const {
+  const Definition d = gemm_convolution(w_);
+  auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
+  Schedule& s = *out;
+  s.compute_inline(s.block("pad"));
+  const Loops loops = schedule_writer(s, begin_writer(s, d));
+  schedule_product(s, loops.block);
+  if (gather_ != kNobody)
+    schedule_gather(s, loops.task);
+  else
+    s.compute_inline(s.block("rows"));
+  s.parallel(loops.task);
+  lay_out(s, d);
+  s.tensorize(s.block("product"), s.loops(s.block("product"))[s.loops(s.block("product")).size() - 4], unit_.name);
+  return out;
+}
+
+TileConvolution::Loops TileConvolution::schedule_writer(Schedule& s, BlockRef writer) const {
+  const auto axes = s.loops(writer);
+  const auto [oc_o, oc_tile] = s.split(axes[1], width());
+  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout_);
+  reorder_tile(s, {axes[0], axes[2], axes[3], oc_o}, channels, {});
+  const auto rows =
+      s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks_[0], tasks_[1], height()});
+  LoopRef task = rows[0];
+  if (oc_inside_) {
+    reorder_tile(s, {rows[0], oc_o, rows[1]}, channels, {rows[2]});
+  } else {
+    reorder_tile(s, {oc_o, rows[0], rows[1]}, channels, {rows[2]});
+    task = s.fuse(oc_o, rows[0]);
+  }
+  vectorize_tile(s, channels);
+  return {rows[1], task};
+}
+
+// One block of sums.
+void TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
+  const BlockRef product = s.block("product");
+  s.set_scope(product, BufferScope::kStack);
+  s.compute_at(product, block);
+  const auto [p_o, p_i] = s.split(s.loop(product, "p"), unit_.rows);
+  const auto [oc_o, oc_i] = s.split(s.loop(product, "oc"), unit_.columns);
+  const auto ic = s.split(s.loop(product, "ic"), std::vector<int64_t>{0, unit_.depth / unit_.word, unit_.word});
+  s.reorder({ic[0], s.loop(product, "kh"), s.loop(product, "kw"), p_o, oc_o, p_i, oc_i, ic[1], ic[2]});
+  const BlockRef zeros = s.decompose_reduction(product, ic[0]);
+  s.vectorize(s.loops(zeros).back());
+  s.unroll(p_o);
+  s.unroll(oc_o);
+}
+
+// Gathers the rows of one task, or of all, in panels: [tiles][steps of channels][window][rows][depth].
+void TileConvolution::schedule_gather(Schedule& s, LoopRef task) const {
+  const BlockRef rows = s.block("rows");
+  if (gather_ == kTask) s.compute_at(rows, task);
+  const LoopRef p = s.loop(rows, "p"), y = s.loop(rows, "kh"), x = s.loop(rows, "kw");
+  const auto [ic_o, ic_i] = s.split(s.loop(rows, "ic"), std::gcd(neighbours(), unit_.depth));
+  s.reorder({p, ic_o, y, x, ic_i});
+  s.vectorize(ic_i);
+  if (gather_ == kBefore) s.parallel(p);
+  s.transform_layout("rows", Layout{{{0, unit_.rows, tasks_[0] * tasks_[1] * high_},
+                                     {1, unit_.depth, c_.ci / unit_.depth},
+                                     {2, 1, c_.kh},
+                                     {3, 1, c_.kw},
+                                     {0, 1, unit_.rows},
+                                     {1, 1, unit_.depth}}});
+}
+
+void TileConvolution::lay_out(Schedule& s, const Definition& d) const {
+  lay_out_first_input(s, d, activation_layout(layout_, unit_.depth, {c_.n, c_.ci, c_.h, c_.w}));
+  s.transform_layout("weight", Layout{{{0, unit_.columns, ceil_div(c_.co, width()) * wide_},
+                                       {1, unit_.depth, c_.ci / unit_.depth},
+                                       {2, 1, c_.kh},
+                                       {3, 1, c_.kw},
+                                       {1, unit_.word, unit_.depth / unit_.word},
+                                       {0, 1, unit_.columns},
+                                       {1, 1, unit_.word}}});
+  const std::vector<int64_t> out_shape{c_.n, c_.co, c_.oh, c_.ow};
+  lay_out_like(s, d, activation_layout(layout_, layout_.out_block ? layout_.out_block : width(), out_shape));
+}
+
+}  // namespace
+
+const MatrixUnit* convolution_unit(const Workload& w, const Target& target) {
+  const ConvShape& c = conv_shape(w);
+  const DTypes& types = dtypes_of(w);
+  const LayoutChoice& layout = layout_of(w);
+  const bool has_neighbours = layout.blocked || layout.in_block > 1 || layout.in != "NCHW";
+  if (c.depthwise || c.groups != 1 || !has_neighbours || types.tf32 || types.f16_runs ||
+      types.first_factor() != types.in)
+    return nullptr;
+  // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
+  // verifier cannot prove.
+  if (c.n > 1 && is_padded(c) && !layout.blocked) return nullptr;
+  const MatrixUnit* unit = tile_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
+  return unit && c.ci % unit->depth == 0 ? unit : nullptr;
+}
+
+void conv2d_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
+                  std::unique_ptr<Schedule>* out) {
+  TileConvolution convolution(w, target, unit);
+  convolution.choose(knobs);
+  if (out) *out = convolution.schedule();
+}
+
+}  // namespace hone
