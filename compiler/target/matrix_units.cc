@@ -7,6 +7,7 @@ namespace hone {
 namespace {
 
 using Registers = MatrixUnit::Registers;
+using Rows = MatrixUnit::Rows;
 
 int64_t bytes_of(std::string_view type) { return type.ends_with("16") ? 2 : 1; }
 std::string_view type_of_sums(std::string_view factor) { return factor.ends_with("f16") ? "f32" : "s32"; }
@@ -14,21 +15,22 @@ std::string_view type_of_sums(std::string_view factor) { return factor.ends_with
 MatrixUnit tiles(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                  std::string_view b) {
   const int64_t word = 4 / bytes_of(a);
-  return {name, feature, product, a, b, type_of_sums(a), 16, 16, 16 * word, word, Registers::kTiles, 8};
+  return {name, feature,         product,           a, b, type_of_sums(a), 16, 16, 16 * word,
+          word, Rows::kAnywhere, Registers::kTiles, 8};
 }
 
 // A row of sums in a vector register of 512 bits.
 MatrixUnit row(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                std::string_view b) {
   const int64_t word = 4 / bytes_of(a);
-  return {name, feature, product, a, b, type_of_sums(a), 1, 16, word, word, Registers::kVectors, 32};
+  return {name, feature, product, a, b, type_of_sums(a), 1, 16, word, word, Rows::kAnywhere, Registers::kVectors, 32};
 }
 
 // A block of 2 x 2 sums in a vector register of 128 bits.
 MatrixUnit block(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                  std::string_view b) {
   const int64_t depth = 8 / bytes_of(a);
-  return {name, feature, product, a, b, type_of_sums(a), 2, 2, depth, depth, Registers::kVectors, 32};
+  return {name, feature, product, a, b, type_of_sums(a), 2, 2, depth, depth, Rows::kTogether, Registers::kVectors, 32};
 }
 
 }  // namespace

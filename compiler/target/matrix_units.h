@@ -9,10 +9,16 @@
 
 namespace hone {
 
-/// One instruction computes C[rows x columns] += A[rows x depth] B[depth x columns]. A's rows lie anywhere, each with
-/// its `depth` elements in a row. B lies in words: those `word` elements of k that meet one column are neighbours, and
-/// the words of all columns follow each other, so that B is [depth / word][columns][word] in memory.
+/// One instruction computes C[rows x columns] += A[rows x depth] B[depth x columns]. B lies in words: those `word`
+/// elements of k that meet one column are neighbours, and the words of all columns follow each other, so that B is
+/// [depth / word][columns][word] in memory.
 struct MatrixUnit {
+  /// How A lies in memory.
+  enum class Rows : uint8_t {
+    kAnywhere,  ///< rows of `depth` elements, at equal distances
+    kTogether,  ///< [rows][depth]
+    kInWords,   ///< as B: [depth / word][rows][word]
+  };
   /// Where the instruction has its operands.
   enum class Registers : uint8_t {
     kTiles,    ///< registers of rows x columns, which a thread configures before it uses them
@@ -23,6 +29,7 @@ struct MatrixUnit {
   std::string_view product;  ///< the instruction
   std::string_view a, b, c;  ///< types of factors and sums, as they are printed: bf16, s8, f32
   int64_t rows, columns, depth, word;
+  Rows rows_of_a;
   Registers registers;
   int count;  ///< of registers that hold operands and sums
 };

@@ -1,0 +1,44 @@
+// Spaces of targets with tiles beside those without.
+#include <gmock/gmock.h>
+
+#include "compiler/build/build.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+Space space_of(const char* workload, const char* cpu) {
+  return make_space(parse_workload(workload),
+                    Target::parse(std::string("llvm -mtriple=x86_64-linux -threads=2 -mcpu=") + cpu));
+}
+
+constexpr const char* kWithout = "sapphirerapids -mattr=-amx-tile,-amx-int8,-amx-bf16";
+
+TEST(TileSpaces, AreTheOldOnesWhereTilesHaveNothingToDo) {
+  for (const char* text : {"dense(m=64,n=64,k=64)", "conv2d(ci=32,h=8,w=8,co=32)", "dense(m=64,n=64,k=40,dtype=bf16)",
+                           "batch_matmul(b=2,m=9,n=3,k=64,dtype=bf16)", "depthwise_conv2d(c=32,h=8,w=8)",
+                           "conv2d(ci=24,h=8,w=8,co=32,dtype=bf16,layout=NHWC)",
+                           "conv2d(ci=64,h=8,w=8,co=32,dtype=u8:s8:s32:s32,layout=NCHW)"})
+    EXPECT_EQ(space_of(text, "sapphirerapids").fingerprint(), space_of(text, kWithout).fingerprint()) << text;
+}
+
+// What was measured on processors without tiles is still a config here. (Whether such a row is taken is another
+// question: docs/packages.md.) A product's unit, of which it says nothing, is the default.
+TEST(TileSpaces, TakeConfigsOfProcessorsWithoutTiles) {
+  for (const char* text :
+       {"dense(m=64,n=64,k=64,dtype=bf16)", "dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)",
+        "batch_matmul(b=2,m=64,n=64,k=64,dtype=bf16)", "conv2d(ci=64,h=8,w=8,co=32,dtype=bf16,layout=NCHW16c)"}) {
+    const Space tiles = space_of(text, "sapphirerapids"), other = space_of(text, "znver4");
+    EXPECT_NE(tiles.fingerprint(), other.fingerprint());
+    std::mt19937_64 rng(1);
+    for (int i = 0; i < 20; ++i) {
+      const Config config = *other.sample(rng);
+      const auto adapted = tiles.adapt(other.print(config));
+      ASSERT_TRUE(adapted) << other.print(config);
+      EXPECT_TRUE(tiles.valid(*adapted));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone
