@@ -7,6 +7,7 @@
 #include "tracker.pb.h"
 
 namespace hone::fuzz {
+namespace of_agent_stream {
 namespace {
 
 using std::chrono::milliseconds;
@@ -152,8 +153,9 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace
+}  // namespace of_agent_stream
 
-const Target kAgentStream = {"agent_stream", &run, &seeds,
+const Target kAgentStream = {"agent_stream", &of_agent_stream::run, &of_agent_stream::seeds,
                              [] { return std::unique_ptr<google::protobuf::Message>(new AgentScript); }, &known_words};
 
 }  // namespace hone::fuzz

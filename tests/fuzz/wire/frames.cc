@@ -9,6 +9,7 @@
 #include "tests/fuzz/wire/target.h"
 
 namespace hone::fuzz {
+namespace of_frames {
 namespace {
 
 using namespace agent;
@@ -115,8 +116,10 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace
+}  // namespace of_frames
 
-const Target kFrames = {"frames", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(); },
+const Target kFrames = {"frames", &of_frames::run, &of_frames::seeds,
+                        [] { return std::unique_ptr<google::protobuf::Message>(); },
                         [] { return std::vector<std::string>(); }};
 
 }  // namespace hone::fuzz

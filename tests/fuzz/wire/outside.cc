@@ -15,6 +15,7 @@
 #include "tracker/pages.h"
 
 namespace hone::fuzz {
+namespace of_outside {
 namespace {
 
 constexpr size_t kMostAnswered = 1 << 20;
@@ -163,8 +164,10 @@ std::vector<std::string> words() {
 }
 
 }  // namespace
+}  // namespace of_outside
 
-const Target kOutside = {"outside", &run, &seeds,
-                         [] { return std::unique_ptr<google::protobuf::Message>(new OutsideScript); }, &words};
+const Target kOutside = {"outside", &of_outside::run, &of_outside::seeds,
+                         [] { return std::unique_ptr<google::protobuf::Message>(new OutsideScript); },
+                         &of_outside::words};
 
 }  // namespace hone::fuzz

@@ -7,6 +7,7 @@
 #include "tracker.pb.h"
 
 namespace hone::fuzz {
+namespace of_session_stream {
 namespace {
 
 using std::chrono::milliseconds;
@@ -156,8 +157,9 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace
+}  // namespace of_session_stream
 
-const Target kSessionStream = {"session_stream", &run, &seeds,
+const Target kSessionStream = {"session_stream", &of_session_stream::run, &of_session_stream::seeds,
                                [] { return std::unique_ptr<google::protobuf::Message>(new SessionScript); },
                                &known_words};
 

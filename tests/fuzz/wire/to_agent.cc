@@ -17,6 +17,7 @@
 #include "tracker.pb.h"
 
 namespace hone::fuzz {
+namespace of_to_agent {
 namespace {
 
 namespace asio = boost::asio;
@@ -150,8 +151,9 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace
+}  // namespace of_to_agent
 
-const Target kToAgent = {"to_agent", &run, &seeds,
+const Target kToAgent = {"to_agent", &of_to_agent::run, &of_to_agent::seeds,
                          [] { return std::unique_ptr<google::protobuf::Message>(new ToAgentScript); }, &known_words};
 
 }  // namespace hone::fuzz

@@ -15,6 +15,7 @@
 #include "tracker.pb.h"
 
 namespace hone::fuzz {
+namespace of_to_session {
 namespace {
 
 constexpr std::string_view kEndMark = "the script is over";
@@ -121,8 +122,9 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace
+}  // namespace of_to_session
 
-const Target kToSession = {"to_session", &run, &seeds,
+const Target kToSession = {"to_session", &of_to_session::run, &of_to_session::seeds,
                            [] { return std::unique_ptr<google::protobuf::Message>(new ToSessionScript); },
                            &known_words};
 

@@ -117,6 +117,23 @@ TEST_P(ConvolutionsOnTiles, AreWholeInEveryConfig) {
   }
 }
 
+// A layout that the workload names is that of every algorithm: a model's layers meet in it.
+TEST_P(ConvolutionsOnTiles, LieAsTheWorkloadSays) {
+  const Workload w = parse_workload(GetParam());
+  if (layout_of(w).blocked && !layout_of(w).in_block) return;  // the config chooses
+  const Target target = target_with_tiles(1);
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(3);
+  const Module direct = lower_config(w, target, space, some_configs(space, 2, rng, "algorithm=0").front());
+  for (const Config& config : some_configs(space, 4, rng, "algorithm=8")) {
+    const Module m = lower_config(w, target, space, config);
+    ASSERT_EQ(m.params.size(), direct.params.size());
+    for (size_t p = 0; p < m.params.size(); ++p)
+      EXPECT_TRUE(m.params[p].role == ParamRole::kConstant || m.params[p].layout == direct.params[p].layout)
+          << m.params[p].name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Convolutions, ConvolutionsOnTiles, kConvolutions);
 
 }  // namespace

@@ -153,7 +153,8 @@ void TileConvolution::schedule_gather(Schedule& s, LoopRef task) const {
 }
 
 void TileConvolution::lay_out(Schedule& s, const Definition& d) const {
-  lay_out_first_input(s, d, activation_layout(layout_, unit_.depth, {c_.n, c_.ci, c_.h, c_.w}));
+  lay_out_first_input(
+      s, d, activation_layout(layout_, layout_.in_block ? layout_.in_block : unit_.depth, {c_.n, c_.ci, c_.h, c_.w}));
   s.transform_layout("weight", Layout{{{0, unit_.columns, ceil_div(c_.co, width()) * wide_},
                                        {1, unit_.depth, c_.ci / unit_.depth},
                                        {2, 1, c_.kh},
