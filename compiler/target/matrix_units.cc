@@ -1,6 +1,8 @@
 // Sources: Intel's Software Developer's Manual, "Intel AMX Instruction Set Reference" (a palette 1 has eight tiles of
 // 16 rows of 64 bytes); its AVX512-BF16 and AVX512-VNNI instructions; Arm's A-profile A64 instruction set (SMMLA,
 // UMMLA, USMMLA, BFMMLA: two rows of 8 bytes by two columns, in one register each).
+// Rates: of tiles 1,024 operations of bf16 and 2,048 of bytes a cycle, where FMA has 64 (docs/matrix-units.md); of the
+// others an instruction as often as FMA, which Intel's vdpbf16ps is not.
 #include "compiler/target/matrix_units.h"
 
 namespace hone {
@@ -15,22 +17,24 @@ std::string_view type_of_sums(std::string_view factor) { return factor.ends_with
 MatrixUnit tiles(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                  std::string_view b) {
   const int64_t word = 4 / bytes_of(a);
-  return {name, feature,         product,           a, b, type_of_sums(a), 16, 16, 16 * word,
-          word, Rows::kAnywhere, Registers::kTiles, 8};
+  return {name, feature,         product,           a, b,        type_of_sums(a), 16, 16, 16 * word,
+          word, Rows::kAnywhere, Registers::kTiles, 8, 8. * word};
 }
 
 // A row of sums in a vector register of 512 bits.
 MatrixUnit row(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                std::string_view b) {
   const int64_t word = 4 / bytes_of(a);
-  return {name, feature, product, a, b, type_of_sums(a), 1, 16, word, word, Rows::kAnywhere, Registers::kVectors, 32};
+  return {name, feature,  product, a, b, type_of_sums(a), 1, 16, word, word, Rows::kAnywhere, Registers::kVectors,
+          32,   1. * word};
 }
 
 // A block of 2 x 2 sums in a vector register of 128 bits.
 MatrixUnit block(std::string_view name, Feature feature, std::string_view product, std::string_view a,
                  std::string_view b) {
   const int64_t depth = 8 / bytes_of(a);
-  return {name, feature, product, a, b, type_of_sums(a), 2, 2, depth, depth, Rows::kTogether, Registers::kVectors, 32};
+  return {name, feature,   product, a, b, type_of_sums(a), 2, 2, depth, depth, Rows::kTogether, Registers::kVectors,
+          32,   1. * depth};
 }
 
 }  // namespace

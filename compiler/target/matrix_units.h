@@ -31,7 +31,8 @@ struct MatrixUnit {
   int64_t rows, columns, depth, word;
   Rows rows_of_a;
   Registers registers;
-  int count;  ///< of registers that hold operands and sums
+  int count;         ///< of registers that hold operands and sums
+  double times_fma;  ///< operations in the time of one of a vector FMA of f32 in the processor's widest vectors
 };
 
 /// The table. compiler/target/README.md says how units that are not in it would be rows.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/build/build.h"
+#include "compiler/host/arithmetic_peak.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -38,6 +39,19 @@ TEST(TileSpaces, TakeConfigsOfProcessorsWithoutTiles) {
       EXPECT_TRUE(tiles.valid(*adapted));
     }
   }
+}
+
+TEST(TileSpaces, AreMeasuredByTheRateOfTheUnit) {
+  const Target t = Target::parse("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids"),
+               without = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4");
+  const auto peak = [](const char* workload, const Target& target) {
+    return arithmetic_peak({.peak_gflops = 100, .levels = {}}, parse_workload(workload), target);
+  };
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=bf16)", t), 1600);
+  EXPECT_EQ(peak("conv2d(ci=64,h=8,w=8,co=32,dtype=u8:s8:s32:s32,layout=NHWC)", t), 3200);
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64)", t), 100);
+  EXPECT_EQ(peak("elementwise(op=relu,shape=64x64,dtype=bf16)", t), 100);
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)", without), 400);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string_view on_tiles(const std::string& workload) {
 
 TEST_P(OnTiles, TemplatesComputeWhatTheReferenceComputes) {
   reset_tile_model();
-  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 12, 7, on_tiles(GetParam()),
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 6, 7, on_tiles(GetParam()),
                                  TileCode::kModel);
   EXPECT_THAT(tile_faults(), testing::IsEmpty());
   EXPECT_GT(tile_counts().products, 0);
@@ -30,7 +30,7 @@ TEST_P(OnTiles, TemplatesComputeWhatTheReferenceComputes) {
 
 TEST_P(OnTiles, TheSameInVectorsWhereTheKernelRefuses) {
   reset_tile_model(/*allows=*/false);
-  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 4, 8, on_tiles(GetParam()),
+  expect_configs_match_reference(parse_workload(GetParam()), target_with_tiles(), 2, 8, on_tiles(GetParam()),
                                  TileCode::kModel);
   EXPECT_THAT(tile_faults(), testing::IsEmpty());
   EXPECT_EQ(tile_counts().products, 0);
