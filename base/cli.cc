@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -140,17 +141,6 @@ std::string error_of(const CLI::ParseError& e) {
                      line.substr(equals + 3));
 }
 
-template <class T>
-CLI::Validator validator_of(T least, T most, const char* kind) {
-  const CLI::Range range(least, most);
-  return CLI::Validator(
-      [=](const std::string& given) {
-        std::string text = given;
-        return range(text).empty() ? "" : fmt::format("'{}' is not a {} from {} to {}", given, kind, least, most);
-      },
-      range.get_description());
-}
-
 // Why CLI11 must not read flags from it; empty: it may.
 std::string is_no_file_of_flags(std::string& path) {
   constexpr int64_t kMostBytes = 1 << 20;
@@ -160,23 +150,21 @@ std::string is_no_file_of_flags(std::string& path) {
 
 }  // namespace
 
-CLI::Validator number_from(int64_t least, int64_t most) { return validator_of(least, most, "whole number"); }
-CLI::Validator number_from(double least, double most) { return validator_of(least, most, "number"); }
-
-CommandEnd run_command(CLI::App& app, const Words& words, const std::function<Status()>& body) {
+CommandEnd run_command(CommandLine& line, const Words& words, const std::function<Status()>& body) {
+  CLI::App& app = line.app();
   // tensorc's own --config forces a config of the search space.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
   app.set_config(std::string(kFlagsFile) + (taken ? ",--config-file" : ",--config"), "", "read flags from a TOML file")
       ->type_name("FILE")
       ->check(CLI::Validator(is_no_file_of_flags, ""));
   allow_repetition(app);
-  wrap_help(app);
-  if (std::string help = asked_help(app, words); !help.empty()) return {kExitDone, std::move(help)};
+  wrap_help(line);
+  if (std::string help = asked_help(line, words); !help.empty()) return {kExitDone, std::move(help)};
   try {
     app.parse(Words(words.rbegin(), words.rend()));
-    if (const std::string line = repeated_with_other_value(app); !line.empty()) return {kExitUsage, error_lines(line)};
-    if (const std::string line = before_command(app, words); !line.empty())
-      return {kExitUsage, error_lines(line) + " (--help shows what is allowed)"};
+    if (const std::string why = repeated_with_other_value(app); !why.empty()) return {kExitUsage, error_lines(why)};
+    if (const std::string why = before_command(app, words); !why.empty())
+      return {kExitUsage, error_lines(why) + " (--help shows what is allowed)"};
   } catch (const UserError& e) {  // a flag's own
     return {kExitUsage, error_lines(e.what())};
   } catch (const CLI::Success& e) {
@@ -204,22 +192,22 @@ CommandEnd run_command(CLI::App& app, const Words& words, const std::function<St
   }
 }
 
-CommandEnd run_command(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
-  return run_command(app, Words(argv + std::min(1, argc), argv + argc), body);
+CommandEnd run_command(CommandLine& line, int argc, const char* const* argv, const std::function<Status()>& body) {
+  return run_command(line, Words(argv + std::min(1, argc), argv + argc), body);
 }
 
-std::string flags_file(const CLI::App& app) {
-  const CLI::Option* option = app.get_config_ptr();
+std::string flags_file(const CommandLine& line) {
+  const CLI::Option* option = line.app().get_config_ptr();
   return option && option->count() > 0 ? option->results().back() : "";
 }
 
-int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+int run_cli(CommandLine& line, int argc, const char* const* argv, const std::function<Status()>& body) {
   const CleanStream out(std::cout), err(std::cerr);
-  if (const std::string bare = bare_help(app, argc); !bare.empty()) {
+  if (const std::string bare = bare_help(line, argc); !bare.empty()) {
     std::cerr << bare << std::flush;
     return kExitUsage;
   }
-  return print_end(app.get_name(), run_command(app, argc, argv, body));
+  return print_end(line.name(), run_command(line, argc, argv, body));
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <sstream>
@@ -9,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/cli.h"
+#include "base/command_line.h"
 
 namespace hone {
 namespace {
@@ -99,9 +101,15 @@ const ScreenFormatter* formatter_of(const CLI::App& app) {
 // -o of `-o FILE`, --tls-cert of `--tls-cert, --tls-key FILE`.
 std::string name_of(const std::string& flag) { return flag.substr(0, flag.find_first_of(" ,=")); }
 
+void wrap_help(CLI::App& app) {
+  if (!formatter_of(app)) app.formatter(std::make_shared<ScreenFormatter>(Help{}));
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) wrap_help(*sub);
+}
+
 }  // namespace
 
-void set_help(CLI::App& app, Help help) {
+void set_help(CommandLine& line, Help help) {
+  CLI::App& app = line.app();
   const auto put = [&](const std::string& name, const std::string& title) {
     CLI::Option* const option = app.get_option_no_throw(name);
     // A program's own words, and commands, are no flags.
@@ -115,24 +123,21 @@ void set_help(CLI::App& app, Help help) {
   app.formatter(std::make_shared<ScreenFormatter>(std::move(help)));
 }
 
-std::string bare_help(const CLI::App& app, int argc) {
-  const ScreenFormatter* const formatter = formatter_of(app);
-  return argc == 1 && formatter && formatter->help().wants_words ? formatter->bare(app.get_name()) : "";
+std::string bare_help(const CommandLine& line, int argc) {
+  const ScreenFormatter* const formatter = formatter_of(line.app());
+  return argc == 1 && formatter && formatter->help().wants_words ? formatter->bare(line.name()) : "";
 }
 
-std::string asked_help(CLI::App& app, const std::vector<std::string>& words) {
+std::string asked_help(CommandLine& line, const std::vector<std::string>& words) {
   for (size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "--") break;
     if ((words[i] != "--help" && words[i] != "-h") || words[i + 1] != "all") continue;
-    const auto subs = app.get_subcommands([&](CLI::App* sub) { return sub->get_name() == words[0]; });
-    return (subs.empty() ? &app : subs[0])->help("", CLI::AppFormatMode::All);
+    const CommandLine* const command = line.find_command(words[0]);
+    return (command ? *command : line).app().help("", CLI::AppFormatMode::All);
   }
   return "";
 }
 
-void wrap_help(CLI::App& app) {
-  if (!formatter_of(app)) app.formatter(std::make_shared<ScreenFormatter>(Help{}));
-  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) wrap_help(*sub);
-}
+void wrap_help(CommandLine& line) { wrap_help(line.app()); }
 
 }  // namespace hone

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace hone {
+
+class CommandLine;
 
 inline constexpr size_t kHelpLines = 30, kHelpColumns = 100;
 
@@ -30,15 +28,15 @@ struct Help {
   bool wants_words = false;  ///< called without any, the program says how it is called, and that this is bad usage
 };
 
-/// Gives `app`, whose flags are all there, this help. Those that no group names are in `--help all`, below the others.
+/// Gives `line`, whose flags are all there, this help. Those that no group names are in `--help all`, below the others.
 /// InternalError for one that there is not.
-void set_help(CLI::App& app, Help help);
+void set_help(CommandLine& line, Help help);
 
 /// At most ten lines on how the program is called, where it wants words and has got none; else empty.
-std::string bare_help(const CLI::App& app, int argc);
+std::string bare_help(const CommandLine& line, int argc);
 /// The help that `words` ask for with `--help all` (also behind a subcommand); empty when they do not.
-std::string asked_help(CLI::App& app, const std::vector<std::string>& words);
+std::string asked_help(CommandLine& line, const std::vector<std::string>& words);
 /// Texts of every flag are wrapped at the screen's edge.
-void wrap_help(CLI::App& app);
+void wrap_help(CommandLine& line);
 
 }  // namespace hone

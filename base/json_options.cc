@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/cli.h"
+#include "base/command_line.h"
 #include "base/near_name.h"
 
 namespace hone {
@@ -14,29 +14,28 @@ std::string flag_of(std::string name) {
   return (name.size() == 1 ? "-" : "--") + name;
 }
 
-std::string no_option(const CLI::App& app, const std::string& name) {
+std::string no_option(const CommandLine& line, const std::string& name) {
   std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options())
-    for (std::string flag : option->get_lnames()) {
-      std::replace(flag.begin(), flag.end(), '-', '_');
-      known.push_back(flag);
+  for (const Flag& flag : line.flags())
+    for (std::string option : flag.long_names()) {
+      std::replace(option.begin(), option.end(), '-', '_');
+      known.push_back(option);
     }
   return "there is no option " + name + did_you_mean(name, known);
 }
 
-void add_result(CLI::Option& option, const std::string& name, const Json& value) {
+void add_result(const Flag& flag, const std::string& name, const Json& value) {
   if (value.is_boolean() || value.is_null()) {
-    const bool is_flag = option.get_items_expected_max() == 0;
-    HONE_USER_CHECK(is_flag || value.is_null()) << name << ": " << value.dump() << " is not a value of it";
-    if (is_flag && value == true) option.add_result("true");
+    HONE_USER_CHECK(!flag.takes_value() || value.is_null()) << name << ": " << value.dump() << " is not a value of it";
+    if (!flag.takes_value() && value == true) flag.add_result("true");
   } else if (value.is_array()) {
     for (const Json& element : value) {
       HONE_USER_CHECK(!element.is_array()) << name << ": a list of lists is not a value of it";
-      add_result(option, name, element);
+      add_result(flag, name, element);
     }
   } else {
     HONE_USER_CHECK(!value.is_object()) << name << ": " << value.dump() << " is not a value of it";
-    option.add_result(value.is_string() ? value.get<std::string>() : value.dump());
+    flag.add_result(value.is_string() ? value.get<std::string>() : value.dump());
   }
 }
 
@@ -63,12 +62,12 @@ std::vector<Json> take_json(std::vector<std::string>& words) {
   return out;
 }
 
-void set_options(CLI::App& app, const Json& object) {
+void set_options(CommandLine& line, const Json& object) {
   for (const auto& [name, value] : object.items()) {
-    CLI::Option* option = app.get_option_no_throw(flag_of(name));
-    if (!option && app.get_parent()) option = app.get_parent()->get_option_no_throw(flag_of(name));
-    HONE_USER_CHECK(option) << no_option(app, name);
-    add_result(*option, name, value);
+    std::optional<Flag> flag = line.find_flag(flag_of(name));
+    if (!flag && line.parent()) flag = line.parent()->find_flag(flag_of(name));
+    HONE_USER_CHECK(flag) << no_option(line, name);
+    add_result(*flag, name, value);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/command_line.h"
 #include "base/version/commit.h"
 
 namespace hone {
@@ -10,9 +11,9 @@ std::string version_line(const std::string& program, const std::string& more) {
   return fmt::format("{} {} (commit {}){}{}", program, HONE_VERSION, built_commit(), more.empty() ? "" : ", ", more);
 }
 
-void add_version(CLI::App& app, const std::function<std::string()>& more) {
-  app.set_version_flag(
-      "--version", [name = app.get_name(), more] { return version_line(name, more ? more() : ""); },
+void add_version(CommandLine& line, const std::function<std::string()>& more) {
+  line.add_version_flag(
+      "--version", [name = line.name(), more] { return version_line(name, more ? more() : ""); },
       "print the version, the commit and what else tells builds apart");
 }
 

@@ -12,72 +12,72 @@ using Texts = std::vector<std::string>;
 
 // A flag that may be given again; each text is parsed as it is read.
 template <class T, class Parse>
-CLI::Option* add_each(CLI::App& app, const std::string& flag, std::vector<T>& out, const Parse& parse,
-                      const std::string& text) {
-  return app
-      .add_option_function<Texts>(
+Flag add_each(CommandLine& line, const std::string& flag, std::vector<T>& out, const Parse& parse,
+              const std::string& text) {
+  return line
+      .add_option_function(
           flag,
           [&out, parse](const Texts& given) {
             out.clear();
             for (const std::string& one : given) out.push_back(parse(one));
           },
           text)
-      ->allow_extra_args(false);
+      .one_value_each();
 }
 
 }  // namespace
 
-void add_model_flags(CLI::App& app, ModelRequest& r) {
-  add_each(app, "--bind", r.bind, bind_choice,
+void add_model_flags(CommandLine& line, ModelRequest& r) {
+  add_each(line, "--bind", r.bind, bind_choice,
            "set a model's named dimension or an input of whole numbers (all of its elements) to a number or "
            "a sum, total=past+1; several, NAME=1|4|16, make a variant of each; may be given again")
-      ->type_name("NAME=N");
-  add_each(app, "--bind-data", r.bind_data, bound_file,
+      .type_name("NAME=N");
+  add_each(line, "--bind-data", r.bind_data, bound_file,
            "make a model's input a constant with the elements of FILE (.npy, or ONNX's .pb): axes, sizes, scales that "
            "must be known while it is built; callers do not pass it; may be given again")
-      ->type_name("NAME=FILE");
-  add_each(app, "--shape", r.shapes, shape_choice,
+      .type_name("NAME=FILE");
+  add_each(line, "--shape", r.shapes, shape_choice,
            "set the shape of a model's input, or several: X=1x3x48x192|1x3x48x320; may be given again")
-      ->type_name("INPUT=1x3x224x224");
-  app.add_option("--model-batch", r.model_batch,
-                 "build a model that was exported for a batch of 1 for N: inputs and outputs whose first dimension is "
-                 "1 have N there, and each result is what a run by itself gives")
-      ->check(number_from(int64_t{1}, kMostImages))
-      ->type_name("N");
+      .type_name("INPUT=1x3x224x224");
+  line.add_option("--model-batch", r.model_batch,
+                  "build a model that was exported for a batch of 1 for N: inputs and outputs whose first dimension is "
+                  "1 have N there, and each result is what a run by itself gives")
+      .check(number_from(int64_t{1}, kMostImages))
+      .type_name("N");
   add_each(
-      app, "--input", r.formats, [](const std::string& text) { return input_format(text); },
+      line, "--input", r.formats, [](const std::string& text) { return input_format(text); },
       "take what callers pass for a model's input: type, layout (NHWC, NCHW; else the model's), bgr, and numbers, one "
       "or one a channel: (x - mean) * scale, or / std: images=u8:NHWC,mean=123.7:116.3:103.5,scale=0.017, "
       "wave=s16,scale=1/32768; normalized: mean and std of the model's file (TensorFlow Lite's notes), "
       "image=u8,normalized; "
       "may be given again")
-      ->type_name("NAME=FORMAT");
-  app.add_option_function<std::string>(
-         "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },
-         "grow a decoder's caches in place: the dimension that counts their rows, and the most, past=1023. Each call "
-         "says "
-         "how many there are, and one row is added in place; it is tuned with nearly all of them there")
-      ->type_name("NAME=N");
-  app.add_option("--quantize", r.quantize.type,
-                 "int8: compute a model's convolutions and dense products with 8-bit inputs and weights, by ranges "
-                 "that tensorc --calibrate finds")
-      ->type_name("TYPE");
-  app.add_option("--keep", r.quantize.keep, "leave a node of the model in f32 with --quantize; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("NODE");
-  app.add_option_function<std::string>(
-         "--accumulate", [&r](const std::string&) { r.sums_in_f16 = true; },
-         "f16: sum a model's products of f16 in f16, in runs of at most 144 that f32 adds up, on CPUs with that "
-         "arithmetic: faster and less exact")
-      ->check(CLI::IsMember({"f16"}))
-      ->type_name("f16");
-  app.add_option_function<std::string>(
-         "--denormals", [&r](const std::string& text) { r.denormals = parse_denormals(text); },
-         "treat numbers of f32 and f64 below the smallest normal one, on CPUs, as zero (the default), on all "
-         "threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
-      ->check(CLI::IsMember({"keep", "zero"}))
-      ->type_name("keep|zero");
-  app.add_flag(
+      .type_name("NAME=FORMAT");
+  line.add_option_function(
+          "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },
+          "grow a decoder's caches in place: the dimension that counts their rows, and the most, past=1023. Each call "
+          "says "
+          "how many there are, and one row is added in place; it is tuned with nearly all of them there")
+      .type_name("NAME=N");
+  line.add_option("--quantize", r.quantize.type,
+                  "int8: compute a model's convolutions and dense products with 8-bit inputs and weights, by ranges "
+                  "that tensorc --calibrate finds")
+      .type_name("TYPE");
+  line.add_option("--keep", r.quantize.keep, "leave a node of the model in f32 with --quantize; may be given again")
+      .one_value_each()
+      .type_name("NODE");
+  line.add_option_function(
+          "--accumulate", [&r](const std::string&) { r.sums_in_f16 = true; },
+          "f16: sum a model's products of f16 in f16, in runs of at most 144 that f32 adds up, on CPUs with that "
+          "arithmetic: faster and less exact")
+      .check(one_of({"f16"}))
+      .type_name("f16");
+  line.add_option_function(
+          "--denormals", [&r](const std::string& text) { r.denormals = parse_denormals(text); },
+          "treat numbers of f32 and f64 below the smallest normal one, on CPUs, as zero (the default), on all "
+          "threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
+      .check(one_of({"keep", "zero"}))
+      .type_name("keep|zero");
+  line.add_flag(
       "--assume-finite", r.assume_finite,
       "take it that inputs have no NaN and make none: maxima and what is made of them (Relu, Clip, pooling) may lose "
       "one, "
@@ -85,16 +85,16 @@ void add_model_flags(CLI::App& app, ModelRequest& r) {
       "always keeps it");
 }
 
-void add_operator_flags(CLI::App& app, const OperatorTable& operators, OperatorRequest& r) {
-  app.add_option("--task", r.task, "take this operator: " + operators.names());
-  app.add_option("--args", r.args, "set attributes of --task, k=v,...; the others have their defaults");
-  app.add_option("--workload", r.workload, "say --task and --args in one: dense(m=128,n=768,k=768)");
-  app.add_option(
-         "--target", r.target,
-         "take a target: llvm, the CPU of this machine or of a fleet's device, some fields or all of them given; " +
-             of_gpu_kinds(&GpuKind::name, " or ") + ", a GPU, " + of_gpu_kinds(&GpuKind::example, " and ") +
-             " where it is not here")
-      ->capture_default_str();
+void add_operator_flags(CommandLine& line, const OperatorTable& operators, OperatorRequest& r) {
+  line.add_option("--task", r.task, "take this operator: " + operators.names());
+  line.add_option("--args", r.args, "set attributes of --task, k=v,...; the others have their defaults");
+  line.add_option("--workload", r.workload, "say --task and --args in one: dense(m=128,n=768,k=768)");
+  line.add_option(
+          "--target", r.target,
+          "take a target: llvm, the CPU of this machine or of a fleet's device, some fields or all of them given; " +
+              of_gpu_kinds(&GpuKind::name, " or ") + ", a GPU, " + of_gpu_kinds(&GpuKind::example, " and ") +
+              " where it is not here")
+      .capture_default_str();
 }
 
 void add_words(ShellCommand& command, const ModelRequest& r) {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/cli.h"
 #include "base/command_files.h"
+#include "base/command_line.h"
 #include "base/shell_command.h"
 #include "compiler/driver/request/bindings.h"
 #include "compiler/driver/request/build_request.h"
@@ -13,11 +13,11 @@
 namespace hone {
 
 /// All but the model's path, which both programs take in their own way; of the fields of `request`, which outlives
-/// `app`.
-void add_model_flags(CLI::App& app, ModelRequest& request);
+/// `line`.
+void add_model_flags(CommandLine& line, ModelRequest& request);
 
-/// --task, --args, --workload and --target, of the fields of `request`, which outlives `app`.
-void add_operator_flags(CLI::App& app, const OperatorTable& operators, OperatorRequest& request);
+/// --task, --args, --workload and --target, of the fields of `request`, which outlives `line`.
+void add_operator_flags(CommandLine& line, const OperatorTable& operators, OperatorRequest& request);
 
 /// The flags of a model that say the same, without the path and without --calibrate and --ranges, which the programs
 /// have for different things.

@@ -56,102 +56,100 @@ HelpGroup fleet_help() {
 
 }  // namespace
 
-void set_tensorc_help(CLI::App& app) {
+void set_tensorc_help(CommandLine& line) {
   Help help = tensorc_help();
   // Builds without a fleet have its flags only to refuse them, and hide them.
-  if (const CLI::Option* fleet = app.get_option_no_throw("--fleet"); fleet && !fleet->get_group().empty())
+  if (const std::optional<Flag> fleet = line.find_flag("--fleet"); fleet && !fleet->is_hidden())
     help.groups.push_back(fleet_help());
-  set_help(app, std::move(help));
+  set_help(line, std::move(help));
 }
 
-void add_tensorc_flags(CLI::App& app, const OperatorTable& operators, TensorcOptions& o) {
-  app.name("tensorc");
-  app.add_option("model", o.model, "build this model; without one, an operator")->type_name("MODEL.onnx|MODEL.tflite");
-  add_model_flags(app, o);
-  app.add_option("--weights", o.weights,
-                 "write a model's weights to FILE, which processes map and share, instead of into the artifact "
-                 "(done by itself above 1 GiB)")
-      ->type_name("FILE");
-  app.add_flag("--require-device", o.require_device,
-               "of a model for a GPU: refuse it where a layer would run on the host between the device's layers (one "
-               "that is a function in C), whose tensors are copied there and back in every call");
-  app.add_option("--inputs", o.inputs,
-                 "run a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
-      ->type_name("FOLDER");
-  app.add_option("--calibrate", o.quantize.calibrate,
-                 "find the ranges of --quantize by a folder of samples, a few hundred: folders with input_0.npy (or "
-                 ".pb), ..., or .npy "
-                 "files of a model's only input; or a file that --ranges wrote")
-      ->type_name("FOLDER");
-  app.add_option("--range", o.quantize.range,
-                 "choose what of the samples' values bytes cover: min-max, percentile (all but 0.01%) or entropy")
-      ->capture_default_str();
-  app.add_option("--ranges", o.quantize.ranges,
-                 "write the ranges that --quantize found to FILE, for --calibrate and for tuner")
-      ->type_name("FILE");
+void add_tensorc_flags(CommandLine& line, const OperatorTable& operators, TensorcOptions& o) {
+  line.set_name("tensorc");
+  line.add_option("model", o.model, "build this model; without one, an operator").type_name("MODEL.onnx|MODEL.tflite");
+  add_model_flags(line, o);
+  line.add_option("--weights", o.weights,
+                  "write a model's weights to FILE, which processes map and share, instead of into the artifact "
+                  "(done by itself above 1 GiB)")
+      .type_name("FILE");
+  line.add_flag("--require-device", o.require_device,
+                "of a model for a GPU: refuse it where a layer would run on the host between the device's layers (one "
+                "that is a function in C), whose tensors are copied there and back in every call");
+  line.add_option("--inputs", o.inputs,
+                  "run a model on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
+      .type_name("FOLDER");
+  line.add_option("--calibrate", o.quantize.calibrate,
+                  "find the ranges of --quantize by a folder of samples, a few hundred: folders with input_0.npy (or "
+                  ".pb), ..., or .npy "
+                  "files of a model's only input; or a file that --ranges wrote")
+      .type_name("FOLDER");
+  line.add_option("--range", o.quantize.range,
+                  "choose what of the samples' values bytes cover: min-max, percentile (all but 0.01%) or entropy")
+      .capture_default_str();
+  line.add_option("--ranges", o.quantize.ranges,
+                  "write the ranges that --quantize found to FILE, for --calibrate and for tuner")
+      .type_name("FILE");
   o.task = "conv2d";
-  add_operator_flags(app, operators, o);
-  app.get_option("--task")->capture_default_str();
-  app.add_option_function<std::string>(
+  add_operator_flags(line, operators, o);
+  line.flag("--task").capture_default_str();
+  line.add_option_function(
       "--threads", [&o](const std::string& text) { o.threads = thread_counts(text); },
       "build for so many threads (default: all of this machine); several, 1|2, make a variant of a model each");
-  app.add_option("--db", o.db,
-                 "read this tophub before the user's ($HONE_DB, else in the data folder) and the installed packages");
-  app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
-  app.add_option(
+  line.add_option("--db", o.db,
+                  "read this tophub before the user's ($HONE_DB, else in the data folder) and the installed packages");
+  line.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
+  line.add_option(
       "--emit", o.emit,
       "write ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; for GPUs " +
           of_gpu_kinds(&GpuKind::texts, ", ") + " or so; for models graph (or graph:after=PASS), c, obj or so");
-  app.add_option("--disable", o.disabled,
-                 "leave out a pass of --emit lowered or legalized, or of a model's build; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("PASS");
-  app.add_option("--host", o.host,
-                 "call the kernels from this CPU with --target " + of_gpu_kinds(&GpuKind::name, " or ") +
-                     " (default: this one): llvm -mtriple=aarch64-linux -mcpu=cortex-a78ae")
-      ->type_name("TARGET");
-  app.add_option("--sysroot", o.sysroot,
-                 "link --emit so for another architecture with that system's files in a folder "
-                 "(lib/aarch64-linux-gnu/libm.so.6); else they are looked for on this one");
-  app.add_option("-o", o.output, "write it there: a shared object without --emit (texts: default stdout)");
-  app.add_flag("--bench", o.bench, "time it here");
-  app.add_flag("--check", o.check,
-               "compare it with the reference; a model: each layer, and the whole with the imported graph");
-  app.add_option("--check-seconds", o.check_seconds,
-                 "give --check of a model so long here, roughly; layers share it, and the lines say how much was "
-                 "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
-      ->check(number_from(0.0, 1e6))
-      ->capture_default_str()
-      ->type_name("S");
-  app.add_flag("--explain", o.explain,
-               "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
-  app.add_flag("--profile", o.profile, "time each layer of a model, run by itself");
-  app.add_option("--report", o.reports,
-                 "write a page with a model's layers, their times here, fusions and memory to FILE.html, or its "
-                 "data to FILE.json; may be given again")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
-  app.add_option("--compare", o.compare, "compare the report with an earlier one, .html or .json")->type_name("FILE");
-  app.add_flag("--json", o.json, "print one JSON object instead of text; for a model its description");
+  line.add_option("--disable", o.disabled,
+                  "leave out a pass of --emit lowered or legalized, or of a model's build; may be given again")
+      .one_value_each()
+      .type_name("PASS");
+  line.add_option("--host", o.host,
+                  "call the kernels from this CPU with --target " + of_gpu_kinds(&GpuKind::name, " or ") +
+                      " (default: this one): llvm -mtriple=aarch64-linux -mcpu=cortex-a78ae")
+      .type_name("TARGET");
+  line.add_option("--sysroot", o.sysroot,
+                  "link --emit so for another architecture with that system's files in a folder "
+                  "(lib/aarch64-linux-gnu/libm.so.6); else they are looked for on this one");
+  line.add_option("-o", o.output, "write it there: a shared object without --emit (texts: default stdout)");
+  line.add_flag("--bench", o.bench, "time it here");
+  line.add_flag("--check", o.check,
+                "compare it with the reference; a model: each layer, and the whole with the imported graph");
+  line.add_option("--check-seconds", o.check_seconds,
+                  "give --check of a model so long here, roughly; layers share it, and the lines say how much was "
+                  "compared. A minute is three times what ResNet-50 needs for every layer and the whole")
+      .check(number_from(0.0, 1e6))
+      .capture_default_str()
+      .type_name("S");
+  line.add_flag("--explain", o.explain,
+                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
+  line.add_flag("--profile", o.profile, "time each layer of a model, run by itself");
+  line.add_option("--report", o.reports,
+                  "write a page with a model's layers, their times here, fusions and memory to FILE.html, or its "
+                  "data to FILE.json; may be given again")
+      .one_value_each()
+      .type_name("FILE");
+  line.add_option("--compare", o.compare, "compare the report with an earlier one, .html or .json").type_name("FILE");
+  line.add_flag("--json", o.json, "print one JSON object instead of text; for a model its description");
 }
 
-CLI::App* add_run_command(CLI::App& app, TensorcOptions& o) {
-  app.require_subcommand(0, 1);
-  CLI::App* const run = app.add_subcommand("run", "run a model's artifact that exists, without building it");
-  set_help(*run, {});  // not the program's
-  run->add_option("artifact", o.artifact, "a shared object that tensorc wrote of a model (-o m.so)")
-      ->required()
-      ->type_name("m.so");
-  run->add_option("--inputs", o.inputs,
-                  "run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...: exit code 6 "
-                  "where it differs; else it runs on numbers at random, the same each time")
-      ->type_name("FOLDER");
-  run->add_flag("--bench", o.bench, "time it here, on the threads that it was built for");
-  run->add_flag("--profile", o.profile, "the time of each layer, as they follow each other in a call");
-  run->add_option("--weights", o.weights,
-                  "where its weights are, if they are in a file of their own (default: beside it)")
-      ->type_name("FILE");
-  return run;
+void add_run_command(CommandLine& line, TensorcOptions& o) {
+  CommandLine& run = line.add_command("run", "run a model's artifact that exists, without building it");
+  set_help(run, {});  // not the program's
+  run.add_option("artifact", o.artifact, "a shared object that tensorc wrote of a model (-o m.so)")
+      .required()
+      .type_name("m.so");
+  run.add_option("--inputs", o.inputs,
+                 "run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...: exit code 6 "
+                 "where it differs; else it runs on numbers at random, the same each time")
+      .type_name("FOLDER");
+  run.add_flag("--bench", o.bench, "time it here, on the threads that it was built for");
+  run.add_flag("--profile", o.profile, "the time of each layer, as they follow each other in a call");
+  run.add_option("--weights", o.weights,
+                 "where its weights are, if they are in a file of their own (default: beside it)")
+      .type_name("FILE");
 }
 
 }  // namespace hone

@@ -511,73 +511,71 @@ Status cmd_train(const Context& c) {
 CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<Json>& options,
                       const CompilerHooks& hooks, std::ostream& out) {
   Flags f;
-  CLI::App app("", "tophub");
-  app.fallthrough();
-  // For run_command, which looks itself whether a flag came twice with different values. Only options added from here
-  // on follow it.
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
-  app.add_flag("--json", f.json, "print results as JSON, one object a line");
-  if (hooks.add_flags) hooks.add_flags(app);
+  CommandLine line("", "tophub");
+  line.fallthrough();
+  line.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
+  line.add_flag("--json", f.json, "print results as JSON, one object a line");
+  if (hooks.add_flags) hooks.add_flags(line);
   struct Command {
-    CLI::App* app;
+    const CommandLine* line;
     Status (*run)(const Context&);
   };
   std::vector<Command> commands;
-  const auto add = [&](const char* name, const char* text, Status (*run)(const Context&)) {
-    commands.push_back({app.add_subcommand(name, text), run});
-    return commands.back().app;
+  const auto add = [&](const char* name, const char* text, Status (*run)(const Context&)) -> CommandLine& {
+    CommandLine& command = line.add_command(name, text);
+    commands.push_back({&command, run});
+    return command;
   };
-  CLI::App* best =
+  CommandLine& best =
       add("best", "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\nPrint the best config.",
           &cmd_best);
-  best->add_option("--task", f.task, hooks.tasks.empty() ? "the operator" : hooks.tasks);
-  best->add_option("--args", f.args, "the workload's attributes: k=v,...");
-  best->add_option("--workload", f.workload,
-                   "the workload's text, as `tophub list` shows it, in place of --task and --args");
-  best->add_option("--target", f.target, "llvm or the kind of a GPU, with fields such as -mcpu=znver5")
-      ->capture_default_str();
-  best->add_option("--in-layout", f.in_layout, "only configs with this input layout");
-  best->add_option("--out-layout", f.out_layout, "only configs with this output layout");
-  CLI::App* list = add(
+  best.add_option("--task", f.task, hooks.tasks.empty() ? "the operator" : hooks.tasks);
+  best.add_option("--args", f.args, "the workload's attributes: k=v,...");
+  best.add_option("--workload", f.workload,
+                  "the workload's text, as `tophub list` shows it, in place of --task and --args");
+  best.add_option("--target", f.target, "llvm or the kind of a GPU, with fields such as -mcpu=znver5")
+      .capture_default_str();
+  best.add_option("--in-layout", f.in_layout, "only configs with this input layout");
+  best.add_option("--out-layout", f.out_layout, "only configs with this output layout");
+  CommandLine& list = add(
       "list",
       "Example: tophub list --task conv2d\nList the best of each workload and target; --json: of each layout, whole.",
       &cmd_list);
-  list->add_option("--task", f.list_task, "only this task");
-  list->add_option("--target", f.list_target, "only this kind of target (llvm) or, given in full, this target");
-  list->add_option("--limit", f.limit, "print at most this many lines (without --json)")
-      ->check(number_from(0, 1 << 30))
-      ->capture_default_str();
+  list.add_option("--task", f.list_task, "only this task");
+  list.add_option("--target", f.list_target, "only this kind of target (llvm) or, given in full, this target");
+  list.add_option("--limit", f.limit, "print at most this many lines (without --json)")
+      .check(number_from(0, 1 << 30))
+      .capture_default_str();
   add("stats", "Example: tophub stats --json\nCount what is stored.", &cmd_stats);
-  CLI::App* exported =
+  CommandLine& exported =
       add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
-  exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
-  exported->add_flag("--best", f.best_only, "only the trials of best configs, and the choices between these");
-  CLI::App* imported = add("import",
-                           "Example: tophub import records.jsonl\nAdd the records of exported files; those of AutoTVM "
-                           "logs only start a search.",
-                           &cmd_import);
-  imported->add_option("FILE", f.files, "files of `tophub export` or AutoTVM logs; - is stdin")->required();
-  CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
-  merge->add_option("OTHER", f.file, "the other tophub")->required();
-  CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
-  check->add_flag("--repair", f.repair, "derive the best configs from the trials again");
+  exported.add_option("FILE", f.file, "the file to write; - is stdout").required();
+  exported.add_flag("--best", f.best_only, "only the trials of best configs, and the choices between these");
+  CommandLine& imported =
+      add("import",
+          "Example: tophub import records.jsonl\nAdd the records of exported files; those of AutoTVM "
+          "logs only start a search.",
+          &cmd_import);
+  imported.add_option("FILE", f.files, "files of `tophub export` or AutoTVM logs; - is stdin").required();
+  CommandLine& merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
+  merge.add_option("OTHER", f.file, "the other tophub").required();
+  CommandLine& check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
+  check.add_flag("--repair", f.repair, "derive the best configs from the trials again");
 
-  CLI::App* train =
+  CommandLine& train =
       add("train", "Example: tophub train\nMake a prior, the cost model that a search begins with, from the trials.",
           &cmd_train);
-  train->add_option("--target-kind", f.target_kind, "learn from the trials of these targets: llvm or a kind of GPUs")
-      ->capture_default_str();
-  train->add_option("--out", f.out_file, "write the prior to this file, too");
+  train.add_option("--target-kind", f.target_kind, "learn from the trials of these targets: llvm or a kind of GPUs")
+      .capture_default_str();
+  train.add_option("--out", f.out_file, "write the prior to this file, too");
 
-  app.require_subcommand(0, 1);
-  set_help(app, tophub_help());
+  set_help(line, tophub_help());
   // A command stands first.
-  const auto given = app.get_subcommands([&](CLI::App* sub) { return !words.empty() && sub->get_name() == words[0]; });
-  for (const Json& object : options) set_options(given.empty() ? app : *given[0], object);
-  return run_command(app, words, [&]() -> Status {
+  CommandLine* const given = words.empty() ? nullptr : line.find_command(words[0]);
+  for (const Json& object : options) set_options(given ? *given : line, object);
+  return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
-      if (command.app->parsed()) return command.run({f, flags_file(app), hooks, out});
+      if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
     return usage_error(
         "give one command: best, list, stats, export, import, merge, check or train (--help shows what they do)");
   });

@@ -14,8 +14,8 @@
 #include "db/exchange.h"
 #include "db/store.h"
 
-namespace CLI {
-class App;
+namespace hone {
+class CommandLine;
 }
 
 namespace hone::db {
@@ -43,7 +43,7 @@ struct CompilerHooks {
   /// Why a prior's model cannot be taken. Empty: every one is.
   PriorCheck check_prior;
   /// Gives the command line flags that only the program has (--version). Empty: nothing.
-  std::function<void(CLI::App&)> add_flags;
+  std::function<void(CommandLine&)> add_flags;
   /// The input of `import -`. Null: stdin.
   std::istream* in = nullptr;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.

@@ -2,7 +2,6 @@
 // its accesses, LLVM with it. Medians on one core.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -106,13 +105,13 @@ void measure(const Row& row, int samples, int compiled) {
 int main(int argc, char** argv) {
   int samples = 1000, compiled = 60;
   std::vector<std::string> only;
-  CLI::App app("Example: bench_candidates --samples 1000", "bench_candidates");
-  app.add_option("--samples", samples, "random candidates per workload")
-      ->check(CLI::Range(2, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--compiled", compiled, "of them compiled with LLVM")->capture_default_str();
-  app.add_option("--only", only, "names of workloads: C2,C6")->delimiter(',');
-  return run_cli(app, argc, argv, [&]() -> Status {
+  CommandLine line("Example: bench_candidates --samples 1000", "bench_candidates");
+  line.add_option("--samples", samples, "random candidates per workload")
+      .check(number_from(2, 1'000'000))
+      .capture_default_str();
+  line.add_option("--compiled", compiled, "of them compiled with LLVM").capture_default_str();
+  line.add_option("--only", only, "names of workloads: C2,C6").delimiter(',');
+  return run_cli(line, argc, argv, [&]() -> Status {
     std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
               << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9} {:>7} {:>7}\n", "",
                              "configs in the space", "lower us", "feat. us", "hash us", "pred. us", "fit ms", "upd. ms",

@@ -1,7 +1,6 @@
 // The fleet benchmark: how much the tracker takes, in process and over loopback, and how it shares.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
 
@@ -22,15 +21,15 @@ int main(int argc, char** argv) {
                                                                              {"killed", &bench::measure_killed}};
   std::vector<std::string> names;
   for (const auto& [name, part] : parts) names.push_back(name);
-  CLI::App app("Example: bench_fleet loopback --seconds 20", "bench_fleet");
-  app.add_option("PART", only, "what to measure (default: all)")->check(CLI::IsMember(names));
-  app.add_flag("--plain", flags.plain, "without TLS and tokens");
-  app.add_option("--seconds", flags.seconds, "of each rate")->capture_default_str()->check(CLI::Range(0.1, 3600.0));
-  app.add_option("--agents", flags.agents, "simulated agents of the loopback part")->capture_default_str();
-  app.add_option("--idle-agents", flags.idle_agents, "of the idle part")->capture_default_str();
-  app.add_option("--payload", flags.payload, "bytes of a job")->capture_default_str();
-  app.add_option("--seed", flags.seed)->capture_default_str();
-  return run_cli(app, argc, argv, [&]() -> Status {
+  CommandLine line("Example: bench_fleet loopback --seconds 20", "bench_fleet");
+  line.add_option("PART", only, "what to measure (default: all)").check(one_of(names));
+  line.add_flag("--plain", flags.plain, "without TLS and tokens");
+  line.add_option("--seconds", flags.seconds, "of each rate").capture_default_str().check(number_from(0.1, 3600.0));
+  line.add_option("--agents", flags.agents, "simulated agents of the loopback part").capture_default_str();
+  line.add_option("--idle-agents", flags.idle_agents, "of the idle part").capture_default_str();
+  line.add_option("--payload", flags.payload, "bytes of a job").capture_default_str();
+  line.add_option("--seed", flags.seed).capture_default_str();
+  return run_cli(line, argc, argv, [&]() -> Status {
     for (const std::string& name : only.empty() ? names : only) HONE_RETURN_IF_ERROR(parts.at(name)(flags));
     return absl::OkStatus();
   });

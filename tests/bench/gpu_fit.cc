@@ -3,13 +3,13 @@
 // for; and how well the search estimates their registers beforehand. Needs no GPU.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <random>
 
 #include "base/cli.h"
+#include "base/exit_code.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/gpu/nvrtc.h"
@@ -90,60 +90,45 @@ void print_row(const std::string& name, const Total& t, double seconds) {
   std::cout.flush();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app{
-      "bench_gpu_fit: the share of random configs that do not compile or launch, that spill, that leave a "
-      "multiprocessor few warps"};
-  std::string target_text = "cuda -arch=sm_90", prefix, dtype, layout;
+struct Options {
+  std::string target = "cuda -arch=sm_90", prefix, dtype, layout;
   std::vector<std::string> only;
   int configs = 40;
   uint64_t seed = 1;
   bool verbose = false;
-  app.add_option("--target", target_text, "a cuda target");
-  app.add_option("--only", only, "C6, D1, ... (default: C, D, M and B)");
-  app.add_option("--configs", configs, "of each workload");
-  app.add_option("--seed", seed);
-  app.add_option("--prefix", prefix, "only configs whose text begins with it");
-  app.add_option("--dtype", dtype, "instead of the workloads' own: f16, u8:s8:s32:s32, ...");
-  app.add_option("--layout", layout, "instead of the convolutions' own: NHWC, ...");
-  app.add_flag("--verbose", verbose, "each config");
-  CLI11_PARSE(app, argc, argv);
+};
 
-  const Target target = Target::parse(target_text);
+Status run(const Options& o) {
+  const Target target = Target::parse(o.target);
   const auto nvrtc = Nvrtc::load({.arch = target.arch});
-  if (!nvrtc.ok()) {
-    fmt::print(stderr, "bench_gpu_fit: {}\n", std::string(nvrtc.status().message()));
-    return 1;
-  }
+  if (!nvrtc.ok()) return no_device_error(message_of(nvrtc.status()));
   fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>8}\n", to_string(target), (*nvrtc)->version(), "",
              "configs", "refused", "spill", "few warps", "ordered", "s");
   Total all;
   for (const bench::NamedWorkload& named : bench::fixed_workloads()) {
-    const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos
-                                     : std::find(only.begin(), only.end(), named.name) != only.end();
+    const bool wanted = o.only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos
+                                       : std::find(o.only.begin(), o.only.end(), named.name) != o.only.end();
     if (!wanted) continue;
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::pair<std::string, std::string>> changes;
-    if (!dtype.empty()) changes.emplace_back("dtype", dtype);
-    if (!layout.empty()) changes.emplace_back("layout", layout);
+    if (!o.dtype.empty()) changes.emplace_back("dtype", o.dtype);
+    if (!o.layout.empty()) changes.emplace_back("layout", o.layout);
     const Workload w = Workload::changed(named.workload, changes);
     const Space space = make_space(w, target);
-    std::mt19937_64 rng(seed);
+    std::mt19937_64 rng(o.seed);
     Total total;
-    for (int tries = 0; total.configs < configs && tries < 100 * configs; ++tries) {
+    for (int tries = 0; total.configs < o.configs && tries < 100 * o.configs; ++tries) {
       const auto config = space.sample(rng);
       if (!config) break;
       const std::string text = space.print(*config);
-      if (!text.starts_with(prefix)) continue;
+      if (!text.starts_with(o.prefix)) continue;
       const Fit fit = fit_of(w, target, space, *config, **nvrtc);
       ++total.configs;
       total.refused += !fit.refused.empty();
       total.spill += fit.spilled > 0;
       total.few += fit.refused.empty() && fit.warps < least_warps(target);
       if (fit.refused.empty()) total.registers.emplace_back(fit.estimate, fit.registers);
-      if (verbose)
+      if (o.verbose)
         fmt::print("{} {} registers ({:.0f} estimated), {} bytes spilled, {} warps {}{}\n", named.name, fit.registers,
                    fit.estimate, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
     }
@@ -151,4 +136,23 @@ int main(int argc, char** argv) {
     all.add(total);
   }
   print_row("all", all, 0);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  CommandLine line(
+      "The share of random configs that do not compile or launch, that spill, that leave a multiprocessor few warps.",
+      "bench_gpu_fit");
+  line.add_option("--target", o.target, "a cuda target");
+  line.add_option("--only", o.only, "C6, D1, ... (default: C, D, M and B)");
+  line.add_option("--configs", o.configs, "of each workload");
+  line.add_option("--seed", o.seed);
+  line.add_option("--prefix", o.prefix, "only configs whose text begins with it");
+  line.add_option("--dtype", o.dtype, "instead of the workloads' own: f16, u8:s8:s32:s32, ...");
+  line.add_option("--layout", o.layout, "instead of the convolutions' own: NHWC, ...");
+  line.add_flag("--verbose", o.verbose, "each config");
+  return run_cli(line, argc, argv, [&] { return run(o); });
 }

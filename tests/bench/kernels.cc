@@ -270,34 +270,35 @@ void prepare_peers(char** argv) {
 int main(int argc, char** argv) {
   hone::bench::prepare_peers(argv);
   hone::bench::Options o;
-  CLI::App app{
+  CommandLine line{
       "Times what the tophub holds beside the template's default, oneDNN, ONNX Runtime and OpenBLAS.\n\nExample: "
       "bench_kernels "
       "--tune --db bench.db && bench_kernels --db bench.db",
       "bench_kernels"};
-  app.add_flag("--tune", o.tune, "tune the workloads instead of measuring; goes on where it stopped");
-  app.add_option("--trials", o.trials, "candidates to measure for each workload")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
-  app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
-  app.add_option("--only", o.only, "names of workloads, C6,M4,...")->delimiter(',');
-  app.add_option("--dtype", o.dtype,
-                 "f32, or those that sum products, of u8 by s8 (int8) or of bf16; the peak stays that of f32, of which "
-                 "dot products reach up to four times, and two")
-      ->check(CLI::IsMember({"f32", "int8", "bf16"}))
-      ->capture_default_str();
-  app.add_option("--random", o.random, "so many random workloads instead of the fixed ones")
-      ->check(CLI::Range(1, 10'000));
-  app.add_option("--seed", o.seed, "of the random workloads")->capture_default_str();
-  app.add_option("--threads", o.threads, "of the kernels and of the peers (default: all of this machine)")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")
-      ->check(CLI::Range(3, 1000))
-      ->capture_default_str();
-  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
-      ->check(CLI::Range(0.1, 1000.0))
-      ->capture_default_str();
-  app.add_flag("--json", o.json, "one JSON object a workload");
+  line.add_flag("--tune", o.tune, "tune the workloads instead of measuring; goes on where it stopped");
+  line.add_option("--trials", o.trials, "candidates to measure for each workload")
+      .check(number_from(1, 10'000'000))
+      .capture_default_str();
+  line.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
+  line.add_option("--only", o.only, "names of workloads, C6,M4,...").delimiter(',');
+  line.add_option(
+          "--dtype", o.dtype,
+          "f32, or those that sum products, of u8 by s8 (int8) or of bf16; the peak stays that of f32, of which "
+          "dot products reach up to four times, and two")
+      .check(one_of({"f32", "int8", "bf16"}))
+      .capture_default_str();
+  line.add_option("--random", o.random, "so many random workloads instead of the fixed ones")
+      .check(number_from(1, 10'000));
+  line.add_option("--seed", o.seed, "of the random workloads").capture_default_str();
+  line.add_option("--threads", o.threads, "of the kernels and of the peers (default: all of this machine)")
+      .check(number_from(1, 1024));
+  line.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")
+      .check(number_from(3, 1000))
+      .capture_default_str();
+  line.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
+      .check(number_from(0.1, 1000.0))
+      .capture_default_str();
+  line.add_flag("--json", o.json, "one JSON object a workload");
   hone::init_log("bench_kernels");
-  return hone::run_cli(app, argc, argv, [&] { return hone::bench::run(o); });
+  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
 }

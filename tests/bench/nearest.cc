@@ -166,24 +166,24 @@ Status run(const Options& o) {
 
 int main(int argc, char** argv) {
   hone::bench::Options o;
-  CLI::App app{
+  CommandLine line{
       "Leaves workloads out of a package and times what the nearest of the others bring them.\n\nExample: "
       "bench_nearest "
       "db/packages/x86_64.jsonl --leave-out 60 --threads 1",
       "bench_nearest"};
-  app.add_option("package", o.package, "an exported file of trials")->required()->check(CLI::ExistingFile);
-  app.add_option("--leave-out", o.leave_out, "so many workloads")->check(CLI::Range(1, 10'000))->capture_default_str();
-  app.add_option("--task", o.task, "of this task alone");
-  app.add_option("--seed", o.seed, "of the drawing")->capture_default_str();
-  app.add_option("--threads", o.threads, "of the kernels, and of the package's target (default: all of this machine)")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")
-      ->check(CLI::Range(3, 1000))
-      ->capture_default_str();
-  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
-      ->check(CLI::Range(0.1, 1000.0))
-      ->capture_default_str();
-  app.add_flag("--json", o.json, "one JSON object a workload");
+  line.add_option("package", o.package, "an exported file of trials").required().check(existing_file());
+  line.add_option("--leave-out", o.leave_out, "so many workloads").check(number_from(1, 10'000)).capture_default_str();
+  line.add_option("--task", o.task, "of this task alone");
+  line.add_option("--seed", o.seed, "of the drawing").capture_default_str();
+  line.add_option("--threads", o.threads, "of the kernels, and of the package's target (default: all of this machine)")
+      .check(number_from(1, 1024));
+  line.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")
+      .check(number_from(3, 1000))
+      .capture_default_str();
+  line.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
+      .check(number_from(0.1, 1000.0))
+      .capture_default_str();
+  line.add_flag("--json", o.json, "one JSON object a workload");
   hone::init_log("bench_nearest");
-  return hone::run_cli(app, argc, argv, [&] { return hone::bench::run(o); });
+  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
 }

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -299,18 +298,19 @@ int main(int argc, char** argv) {
   flags.workload = "conv2d(n=1,ci=128,h=28,w=28,co=128,kh=3,kw=3,stride=1,pad=1)";  // C6
   Shape shape{{1, allowed_cpus().size()}};
   bool memory = false;
-  CLI::App app("Example: bench_neighbour --trials 200 --cores 1,2", "bench_neighbour");
-  app.add_option("--trials", flags.trials, "candidates to measure in each session")->capture_default_str();
-  app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
-  app.add_option("--search", flags.search, "the searcher")->capture_default_str();
-  app.add_option("--seed", flags.seed, "of the search and the neighbour")->capture_default_str();
-  app.add_option("--cores", shape.cores, "a session for each: cores that the neighbour keeps busy, the last ones first")
-      ->delimiter(',');
-  app.add_flag("--throughout", shape.throughout,
-               "the neighbour stays on: is what is stored marked, and confirmed again by a quiet session?");
-  app.add_flag("--memory", memory, "the neighbour reads and writes memory instead of computing");
-  app.add_option("--threads", flags.threads, "of candidates (default: all cores)");
-  return run_cli(app, argc, argv, [&]() -> Status {
+  CommandLine line("Example: bench_neighbour --trials 200 --cores 1,2", "bench_neighbour");
+  line.add_option("--trials", flags.trials, "candidates to measure in each session").capture_default_str();
+  line.add_option("--workload", flags.workload, "what to tune").capture_default_str();
+  line.add_option("--search", flags.search, "the searcher").capture_default_str();
+  line.add_option("--seed", flags.seed, "of the search and the neighbour").capture_default_str();
+  line.add_option("--cores", shape.cores,
+                  "a session for each: cores that the neighbour keeps busy, the last ones first")
+      .delimiter(',');
+  line.add_flag("--throughout", shape.throughout,
+                "the neighbour stays on: is what is stored marked, and confirmed again by a quiet session?");
+  line.add_flag("--memory", memory, "the neighbour reads and writes memory instead of computing");
+  line.add_option("--threads", flags.threads, "of candidates (default: all cores)");
+  return run_cli(line, argc, argv, [&]() -> Status {
     std::string folder = "/tmp/hone-bench-neighbour-XXXXXX";
     if (!mkdtemp(folder.data())) return usage_error("no folder in /tmp");
     if (memory) shape.manner = Manner::kStreams;

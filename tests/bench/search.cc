@@ -2,7 +2,6 @@
 // ranks. No device: the same recordings, the same table.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -156,27 +155,27 @@ class Table {
 int main(int argc, char** argv) {
   init_log("bench_search");
   Options o;
-  CLI::App app(
+  CommandLine line(
       "Example: bench_search --seeds 20\n\nReplays searches on the recorded spaces: median trials until one is within "
       "5% and 1% of the best.",
       "bench_search");
-  app.add_option("--spaces", o.spaces, "only these");
-  app.add_flag("--held-out", o.held_out, "only the spaces that no constant was chosen by");
-  app.add_flag("--developed", o.developed, "only the others");
-  app.add_option("--searchers", o.searchers,
-                 "prior: xgb with a prior trained on the other recordings; random+prior: for --accuracy, a model that "
-                 "saw random trials")
-      ->capture_default_str();
-  app.add_option("--seeds", o.seeds, "searches of each")->capture_default_str();
-  app.add_option("--trials", o.trials, "of a guided search at most")->capture_default_str();
-  app.add_option("--batch", o.batch, "candidates per batch")->capture_default_str();
-  app.add_flag("--accuracy", o.accuracy, "after 64 trials, on all other configs: pairwise accuracy, peak@1, peak@5");
-  app.add_option("--record", o.record, "measure these spaces on this machine and write their recordings");
-  app.add_option("--work", o.work, "where the trials of recordings are kept until they are complete")
-      ->capture_default_str();
-  app.add_option("--seconds", o.seconds, "of measuring, for each space to be recorded; the same command goes on");
-  app.add_option("--refresh", o.refresh, "compute the features of these recordings again");
-  return run_cli(app, argc, argv, [&]() -> Status {
+  line.add_option("--spaces", o.spaces, "only these");
+  line.add_flag("--held-out", o.held_out, "only the spaces that no constant was chosen by");
+  line.add_flag("--developed", o.developed, "only the others");
+  line.add_option("--searchers", o.searchers,
+                  "prior: xgb with a prior trained on the other recordings; random+prior: for --accuracy, a model that "
+                  "saw random trials")
+      .capture_default_str();
+  line.add_option("--seeds", o.seeds, "searches of each").capture_default_str();
+  line.add_option("--trials", o.trials, "of a guided search at most").capture_default_str();
+  line.add_option("--batch", o.batch, "candidates per batch").capture_default_str();
+  line.add_flag("--accuracy", o.accuracy, "after 64 trials, on all other configs: pairwise accuracy, peak@1, peak@5");
+  line.add_option("--record", o.record, "measure these spaces on this machine and write their recordings");
+  line.add_option("--work", o.work, "where the trials of recordings are kept until they are complete")
+      .capture_default_str();
+  line.add_option("--seconds", o.seconds, "of measuring, for each space to be recorded; the same command goes on");
+  line.add_option("--refresh", o.refresh, "compute the features of these recordings again");
+  return run_cli(line, argc, argv, [&]() -> Status {
     if (!o.record.empty()) return record(o);
     if (!o.refresh.empty()) return refresh(o);
     Table table(o);

@@ -1,7 +1,6 @@
 // A real tuning session with a tracker and an agent of its own: trials a second, and where each trial's time went.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -59,13 +58,13 @@ int main(int argc, char** argv) {
   TunerFlags flags;
   flags.trials = 200;
   flags.workload = "conv2d(n=1,ci=128,h=28,w=28,co=128,kh=3,kw=3,stride=1,pad=1)";  // C6
-  CLI::App app("Example: bench_session --trials 200", "bench_session");
-  app.add_option("--trials", flags.trials, "candidates to measure")->capture_default_str();
-  app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
-  app.add_option("--search", flags.search, "the searcher")->capture_default_str();
-  app.add_option("--batch", flags.batch, "candidates per batch");
-  app.add_option("--seed", flags.seed, "of the search")->capture_default_str();
-  return run_cli(app, argc, argv, [&]() -> Status {
+  CommandLine line("Example: bench_session --trials 200", "bench_session");
+  line.add_option("--trials", flags.trials, "candidates to measure").capture_default_str();
+  line.add_option("--workload", flags.workload, "what to tune").capture_default_str();
+  line.add_option("--search", flags.search, "the searcher").capture_default_str();
+  line.add_option("--batch", flags.batch, "candidates per batch");
+  line.add_option("--seed", flags.seed, "of the search").capture_default_str();
+  return run_cli(line, argc, argv, [&]() -> Status {
     std::string dir = "/tmp/hone-bench-session-XXXXXX";
     if (!mkdtemp(dir.data())) return usage_error("no folder in /tmp");
     flags.db = dir + "/tophub.db";

@@ -189,21 +189,21 @@ Status run(const Options& o) {
 
 int main(int argc, char** argv) {
   hone::bench::Options o;
-  CLI::App app{
+  CommandLine line{
       "Times what other CPUs' configs of a package bring on this CPU, beside the defaults.\n\nExample: bench_transfer "
       "db/packages/x86_64-avx512.jsonl --threads 1",
       "bench_transfer"};
-  app.add_option("package", o.package, "an exported file of trials")->required()->check(CLI::ExistingFile);
-  app.add_option("--most", o.most, "workloads of each CPU, type and family")->capture_default_str();
-  app.add_option("--seed", o.seed, "of the drawing")->capture_default_str();
-  app.add_option("--threads", o.threads, "of the kernels (default: all of this machine)")->check(CLI::Range(1, 1024));
-  app.add_option("--rounds", o.rounds, "rounds in which both take a turn")
-      ->check(CLI::Range(3, 1000))
-      ->capture_default_str();
-  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
-      ->check(CLI::Range(0.1, 1000.0))
-      ->capture_default_str();
-  app.add_flag("--json", o.json, "one JSON object a measurement, no table");
+  line.add_option("package", o.package, "an exported file of trials").required().check(existing_file());
+  line.add_option("--most", o.most, "workloads of each CPU, type and family").capture_default_str();
+  line.add_option("--seed", o.seed, "of the drawing").capture_default_str();
+  line.add_option("--threads", o.threads, "of the kernels (default: all of this machine)").check(number_from(1, 1024));
+  line.add_option("--rounds", o.rounds, "rounds in which both take a turn")
+      .check(number_from(3, 1000))
+      .capture_default_str();
+  line.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
+      .check(number_from(0.1, 1000.0))
+      .capture_default_str();
+  line.add_flag("--json", o.json, "one JSON object a measurement, no table");
   hone::init_log("bench_transfer");
-  return hone::run_cli(app, argc, argv, [&] { return hone::bench::run(o); });
+  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
 }

@@ -81,12 +81,12 @@ void print_swings(const Unit& fma, const Unit& tiles, double seconds) {
 
 int main(int argc, char** argv) {
   double seconds = 10;
-  CLI::App app{"What this CPU's units for products can do.\n\nExample: bench_units --seconds 20", "bench_units"};
-  app.add_option("--seconds", seconds, "how long FMA and tiles are watched in turns")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
+  CommandLine line{"What this CPU's units for products can do.\n\nExample: bench_units --seconds 20", "bench_units"};
+  line.add_option("--seconds", seconds, "how long FMA and tiles are watched in turns")
+      .check(number_from(0.0, 3600.0))
+      .capture_default_str();
   hone::init_log("bench_units");
-  return hone::run_cli(app, argc, argv, [&]() -> hone::Status {
+  return hone::run_cli(line, argc, argv, [&]() -> hone::Status {
     const std::vector<hone::bench::Unit> units = hone::bench::units_here();
     if (units.empty()) return hone::usage_error("bench_units knows units of x86-64 CPUs with AVX-512 alone");
     hone::bench::print_rates(units);

@@ -306,47 +306,47 @@ class Check {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
+  CommandLine line{
       "Checks and measures Hone on this machine's GPU, a slice at a time: the same command goes on where the last one "
       "ended.\n\nExample: gpu-check --output results",
       "gpu-check"};
   Options o;
-  app.add_option("--target", o.target, "cuda or opencl")->capture_default_str();
-  app.add_option("--output", o.output, "folder of the report, the tophub, and what is needed to go on")
-      ->capture_default_str();
-  app.add_option("--seconds", o.seconds, "of this slice")->check(CLI::Range(20.0, 1e6))->capture_default_str();
-  app.add_option("--trials", o.trials, "of each workload that is tuned")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  app.add_option("--configs", o.configs, "of each workload of the suite")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  app.add_option("--jobs", o.jobs, "configs of the suite that are checked at once")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
-  app.add_option("--suite", o.suite, "suite: workloads of these operators, conv2d softmax ... (default: all)");
-  app.add_option(
-         "--layers", o.layers,
-         "tune the layers of these models, .onnx and .tflite files or folders of them, for the package; without "
-         "--only and --suite nothing else. NAME.toml beside a model has its flags, bind = [\"batch=1\"] say")
-      ->type_name("PATH");
-  app.add_option("--layer-trials", o.layer_trials, "of each of these layers, on average")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  app.add_option(
-         "--models", o.models,
-         "time these models, and PyTorch on them where it is installed: eager, CUDA graphs and max-autotune, in "
-         "f32 and tf32; without --only and --suite nothing else")
-      ->type_name("PATH");
-  add_version(app, &compiler_line);
+  line.add_option("--target", o.target, "cuda or opencl").capture_default_str();
+  line.add_option("--output", o.output, "folder of the report, the tophub, and what is needed to go on")
+      .capture_default_str();
+  line.add_option("--seconds", o.seconds, "of this slice").check(number_from(20.0, 1e6)).capture_default_str();
+  line.add_option("--trials", o.trials, "of each workload that is tuned")
+      .check(number_from(1, 1000000))
+      .capture_default_str();
+  line.add_option("--configs", o.configs, "of each workload of the suite")
+      .check(number_from(1, 10000))
+      .capture_default_str();
+  line.add_option("--jobs", o.jobs, "configs of the suite that are checked at once")
+      .check(number_from(1, 256))
+      .capture_default_str();
+  line.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
+  line.add_option("--suite", o.suite, "suite: workloads of these operators, conv2d softmax ... (default: all)");
+  line.add_option(
+          "--layers", o.layers,
+          "tune the layers of these models, .onnx and .tflite files or folders of them, for the package; without "
+          "--only and --suite nothing else. NAME.toml beside a model has its flags, bind = [\"batch=1\"] say")
+      .type_name("PATH");
+  line.add_option("--layer-trials", o.layer_trials, "of each of these layers, on average")
+      .check(number_from(1, 1000000))
+      .capture_default_str();
+  line.add_option(
+          "--models", o.models,
+          "time these models, and PyTorch on them where it is installed: eager, CUDA graphs and max-autotune, in "
+          "f32 and tf32; without --only and --suite nothing else")
+      .type_name("PATH");
+  add_version(line, &compiler_line);
   o.command = fmt::format("gpu-check {}", fmt::join(argv + 1, argv + argc, " "));
-  return run_cli(app, argc, argv, [&]() -> Status {
+  return run_cli(line, argc, argv, [&]() -> Status {
     std::error_code ec;
     std::filesystem::create_directories(o.output, ec);
     if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
     CommandFiles files;
-    files.reads(kFlagsFile, flags_file(app));
+    files.reads(kFlagsFile, flags_file(line));
     for (const char* made : {"steps.jsonl", "report.json", "report.md", "tophub.jsonl", "layers.txt", "small.onnx",
                              "small.so", "small.h", "model.so", "model.h"})
       files.writes("--output", o.output + "/" + made);

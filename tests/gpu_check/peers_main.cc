@@ -220,15 +220,15 @@ Status run(const std::string& text, bool json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
+  CommandLine line{
       "Times NVIDIA's own library on a workload: cuDNN for convolutions, cuBLAS for products.\n\nExample: gpu-peers "
       "--workload \"dense(m=128,n=768,k=768)\"",
       "gpu-peers"};
   std::string workload, target;
   bool json = false;
-  app.add_option("--workload", workload, "task(k=v,...)")->required();
-  app.add_option("--target", target, "taken as other programs take it; the first GPU is what is measured");
-  app.add_flag("--json", json, "one JSON object");
-  add_version(app);
-  return run_cli(app, argc, argv, [&] { return run(workload, json); });
+  line.add_option("--workload", workload, "task(k=v,...)").required();
+  line.add_option("--target", target, "taken as other programs take it; the first GPU is what is measured");
+  line.add_flag("--json", json, "one JSON object");
+  add_version(line);
+  return run_cli(line, argc, argv, [&] { return run(workload, json); });
 }

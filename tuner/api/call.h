@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/cli.h"
 #include "base/exit_code.h"
 #include "base/json_options.h"
 #include "base/log.h"

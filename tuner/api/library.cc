@@ -23,24 +23,24 @@ namespace {
 struct Stopped {};
 
 // `what`: sets the model or the operator that is built.
-int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, const char* const* options,
+int32_t build(const std::function<void(CommandLine&)>& what, const char* artifact, const char* const* options,
               int32_t count, const HoneCall* given, char** output) {
   return call(output, [&](std::ostream& out) {
     HONE_USER_CHECK(artifact && *artifact) << "there is no path for the artifact";
     Caller caller(given);
     CallerStream err(caller);
     Given asked(options, count);
-    CLI::App app;
+    CommandLine line;
     TensorcOptions o;
     const OperatorTable operators = standard_operators();
-    add_tensorc_flags(app, operators, o);
-    set_tensorc_help(app);
-    what(app);
-    app.get_option("-o")->add_result(artifact);
+    add_tensorc_flags(line, operators, o);
+    set_tensorc_help(line);
+    what(line);
+    line.flag("-o").add_result(artifact);
     for (Json& object : asked.objects) {
       take_model_options(object, o);
       take_threads(object, o.threads);
-      set_options(app, object);
+      set_options(line, object);
     }
     o.progress = [&](std::string_view doing, size_t done, size_t all) {
       const std::string text(doing);
@@ -48,8 +48,8 @@ int32_t build(const std::function<void(CLI::App&)>& what, const char* artifact, 
           {.size = sizeof(HoneProgress), .what = text.c_str(), .done = done, .all = all, .seconds_left = -1});
       if (caller.stops() > 0) throw Stopped();
     };
-    return run_command(app, asked.words, [&]() -> Status {
-      o.read_before = {{kFlagsFile, flags_file(app)}};
+    return run_command(line, asked.words, [&]() -> Status {
+      o.read_before = {{kFlagsFile, flags_file(line)}};
       try {
         return run_tensorc(operators, o, out, err);
       } catch (const Stopped&) {
@@ -75,9 +75,9 @@ int32_t hone_compile(const char* model, const char* artifact, const char* const*
                      const HoneCall* call, char** output) {
   if (output) *output = nullptr;
   if (!model || !*model) return hone_fail(HONE_BAD_INPUT, "there is no path of a model");
-  const auto what = [&](CLI::App& app) {
-    app.get_option("model")->add_result(model);
-    app.get_option("--json")->add_result("true");
+  const auto what = [&](CommandLine& line) {
+    line.flag("model").add_result(model);
+    line.flag("--json").add_result("true");
   };
   return api::build(what, artifact, options, count, call, output);
 }
@@ -86,9 +86,9 @@ int32_t hone_compile_operator(const char* workload, const char* artifact, const 
                               const HoneCall* call, char** output) {
   if (output) *output = nullptr;
   if (!workload || !*workload) return hone_fail(HONE_BAD_INPUT, "there is no workload");
-  const auto what = [&](CLI::App& app) {
-    app.get_option("--workload")->add_result(workload);
-    app.get_option("--emit")->add_result("so");
+  const auto what = [&](CommandLine& line) {
+    line.flag("--workload").add_result(workload);
+    line.flag("--emit").add_result("so");
   };
   return api::build(what, artifact, options, count, call, output);
 }

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
-#include "base/cli.h"
+#include "base/command_line.h"
 #include "tuner/driver/tune_request.h"
 
 namespace hone {
 
 /// --tracker, which `tracker_text` explains, --device, --label, --fleet and other credentials, --insecure: of the flags
-/// of `f`, which outlives `app`.
-void add_fleet_flags(CLI::App& app, TuneRequest& f, const std::string& tracker_text);
+/// of `f`, which outlives `line`.
+void add_fleet_flags(CommandLine& line, TuneRequest& f, const std::string& tracker_text);
 
 /// The files that their credentials are read from, by their flags' names; paths may be empty.
 std::vector<std::pair<std::string, std::string>> credential_files(const TuneRequest& f);

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "base/cli.h"
 #include "base/log.h"
 #include "base/version/version.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
@@ -37,12 +38,12 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
 
   TunerFlags f;
-  CLI::App app;
+  CommandLine line;
   const OperatorTable operators = standard_operators();
-  add_tuner_flags(app, operators, f);
-  add_version(app, &compiler_line);
-  return run_cli(app, argc, argv, [&] {
-    f.read_before = {{kFlagsFile, flags_file(app)}};
+  add_tuner_flags(line, operators, f);
+  add_version(line, &compiler_line);
+  return run_cli(line, argc, argv, [&] {
+    f.read_before = {{kFlagsFile, flags_file(line)}};
     return tune(
         operators, f,
         {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});

@@ -10,9 +10,9 @@ struct TensorcFleet::Flags {
   TuneRequest request;
 };
 
-TensorcFleet::TensorcFleet(CLI::App& app) : flags_(std::make_unique<Flags>()) {
+TensorcFleet::TensorcFleet(CommandLine& line) : flags_(std::make_unique<Flags>()) {
   add_fleet_flags(
-      app, flags_->request,
+      line, flags_->request,
       "check, bench and profile on a device of this tracker, HOST:PORT or unix:PATH; a model layer by layer");
 }
 TensorcFleet::~TensorcFleet() = default;

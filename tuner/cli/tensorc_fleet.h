@@ -11,8 +11,8 @@ namespace hone {
 /// Where Hone is built without a fleet (HONE_WITH_FLEET=OFF) the flags are there, and each is refused in one line.
 class TensorcFleet {
  public:
-  /// Adds the flags to `app`, which outlives this.
-  explicit TensorcFleet(CLI::App& app);
+  /// Adds the flags to `line`, which outlives this.
+  explicit TensorcFleet(CommandLine& line);
   ~TensorcFleet();
 
   /// Once the flags are read: what they name goes to `o` (read_before, remote), which refers to this.

@@ -2,6 +2,7 @@
 // the compiler knows no tracker.
 #include <iostream>
 
+#include "base/cli.h"
 #include "base/log.h"
 #include "base/version/version.h"
 #include "compiler/cli/tensorc_flags.h"
@@ -10,19 +11,19 @@
 
 int main(int argc, char** argv) {
   using namespace hone;
-  CLI::App app;
+  CommandLine line;
   TensorcOptions o;
   const OperatorTable operators = standard_operators();
-  add_tensorc_flags(app, operators, o);
-  const TensorcFleet fleet(app);
-  set_tensorc_help(app);
-  const CLI::App* const run = add_run_command(app, o);
-  add_version(app, &compiler_line);
+  add_tensorc_flags(line, operators, o);
+  const TensorcFleet fleet(line);
+  set_tensorc_help(line);
+  add_run_command(line, o);
+  add_version(line, &compiler_line);
   init_log("tensorc");
-  return run_cli(app, argc, argv, [&]() -> Status {
-    if (run->parsed()) return run_tensorc(operators, o, std::cout, std::cerr);
+  return run_cli(line, argc, argv, [&]() -> Status {
+    if (line.command()) return run_tensorc(operators, o, std::cout, std::cerr);
     HONE_RETURN_IF_ERROR(fleet.apply(o));
-    o.read_before.emplace_back(kFlagsFile, flags_file(app));
+    o.read_before.emplace_back(kFlagsFile, flags_file(line));
     return run_tensorc(operators, o, std::cout, std::cerr);
   });
 }

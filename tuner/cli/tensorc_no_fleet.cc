@@ -13,13 +13,12 @@ struct TensorcFleet::Flags {
   bool insecure = false;
 };
 
-TensorcFleet::TensorcFleet(CLI::App& app) : flags_(std::make_unique<Flags>()) {
+TensorcFleet::TensorcFleet(CommandLine& line) : flags_(std::make_unique<Flags>()) {
   for (const char* name :
        {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file"})
     flags_->given.emplace_back(name, std::vector<std::string>());
-  for (auto& [name, values] : flags_->given)
-    app.add_option(name, values)->allow_extra_args(false)->group("");  // not in the help
-  app.add_flag("--insecure", flags_->insecure)->group("");
+  for (auto& [name, values] : flags_->given) line.add_option(name, values).one_value_each().hide();  // not in the help
+  line.add_flag("--insecure", flags_->insecure).hide();
 }
 TensorcFleet::~TensorcFleet() = default;
 

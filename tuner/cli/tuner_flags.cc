@@ -59,70 +59,69 @@ Help tuner_help() {
 
 }  // namespace
 
-void add_tuner_flags(CLI::App& app, const OperatorTable& operators, TunerFlags& f) {
-  app.name("tuner");
-  add_operator_flags(app, operators, f);
-  app.add_flag("--list", f.list, "print the tasks with their arguments and defaults");
-  app.add_option("--tasks", f.tasks,
-                 "tune the workloads of a file, one a line with an optional weight: trials go where the weighted "
-                 "total gains most");
-  app.add_option("--model", f.model,
-                 "tune the layers of a model: trials go where the model gains most; ends when the gains do")
-      ->type_name("MODEL.onnx|MODEL.tflite");
-  CLI::Option* const flag = app.get_option("--model");
-  CLI::Option* const word =
-      app.add_option("MODEL", f.model, "the same as --model MODEL.onnx|MODEL.tflite")->type_name("");
-  app.parse_complete_callback([flag, word] {
-    if (flag->count() > 0 && word->count() > 0)
-      throw CLI::ValidationError("--model", "a model is given once: `tuner MODEL` or `tuner --model MODEL`");
+void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFlags& f) {
+  line.set_name("tuner");
+  add_operator_flags(line, operators, f);
+  line.add_flag("--list", f.list, "print the tasks with their arguments and defaults");
+  line.add_option("--tasks", f.tasks,
+                  "tune the workloads of a file, one a line with an optional weight: trials go where the weighted "
+                  "total gains most");
+  line.add_option("--model", f.model,
+                  "tune the layers of a model: trials go where the model gains most; ends when the gains do")
+      .type_name("MODEL.onnx|MODEL.tflite");
+  const Flag flag = line.flag("--model");
+  const Flag word = line.add_option("MODEL", f.model, "the same as --model MODEL.onnx|MODEL.tflite").type_name("");
+  line.refuse_if([flag, word] {
+    const bool twice = flag.count() > 0 && word.count() > 0;
+    return twice ? "--model: a model is given once: `tuner MODEL` or `tuner --model MODEL`" : "";
   });
-  add_model_flags(app, f);
-  app.add_option("--ranges", f.quantize.calibrate,
-                 "take the ranges of --quantize from a file that tensorc --ranges wrote")
-      ->type_name("FILE");
-  app.add_flag("--print-tasks", f.print_tasks, "print the file of --tasks that says the same as a model");
-  app.add_option("--trials", f.trials,
-                 "measure so many candidates at most, earlier sessions' included (for a model: 256 a workload)")
-      ->check(number_from(1, 10'000'000))
-      ->default_str("1000");
-  app.add_option("--seconds", f.seconds,
-                 "end after this time: searching, confirming and, for a model, building and timing the whole included")
-      ->check(number_from(0.001, 1e9));
-  app.add_option("--stop-after", f.stop_after,
-                 "stop when so many trials brought no gain (with several tasks: leave the task)")
-      ->check(number_from(1, 10'000'000));
-  add_fleet_flags(app, f, "measure on the fleet of this tracker, HOST:PORT or unix:PATH; without it and --fleet here");
-  app.add_option("--weight", f.weight, "have this share of the tracker's devices, relative to other sessions")
-      ->check(number_from(0.01, 100.0))
-      ->capture_default_str();
-  app.add_option(
-         "--priority", f.priority,
-         "have this priority: while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
-      ->check(number_from(-100, 100))
-      ->capture_default_str();
-  app.add_option("--db", f.db, "keep the results in this tophub (default: $HONE_DB, else the user's data folder)");
-  app.add_option("--search", f.search, "search by one of " + searcher_list())->capture_default_str();
-  app.add_option("--seed", f.seed, "seed the search")->capture_default_str();
-  app.add_option("--batch", f.batch, "propose so many candidates in a batch (default: by --trials, 8 to 32)")
-      ->check(number_from(1, 4096));
-  app.add_option("--timeout", f.timeout, "give a candidate's build so many seconds, and its run")
-      ->check(number_from(0.1, 3600.0))
-      ->capture_default_str();
-  app.add_option("--repeat", f.repeat, "time a candidate so often")->check(number_from(1, 1000))->capture_default_str();
-  app.add_option("--min-repeat-ms", f.min_repeat_ms, "make each repeat at least this long")
-      ->check(number_from(0.01, 10'000.0))
-      ->capture_default_str();
-  app.add_option("--threads", f.threads, "tune kernels for so many threads (default: the target's)")
-      ->check(number_from(1, 1024));
-  app.add_option_function<std::string>(
-         "--warm-start", [&f](const std::string& given) { f.warm_start = given == "on"; },
-         "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->default_str("on");
-  app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
-  app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
-  app.add_flag("--json", f.json, "print the outcome as one JSON object");
-  set_help(app, tuner_help());
+  add_model_flags(line, f);
+  line.add_option("--ranges", f.quantize.calibrate,
+                  "take the ranges of --quantize from a file that tensorc --ranges wrote")
+      .type_name("FILE");
+  line.add_flag("--print-tasks", f.print_tasks, "print the file of --tasks that says the same as a model");
+  line.add_option("--trials", f.trials,
+                  "measure so many candidates at most, earlier sessions' included (for a model: 256 a workload)")
+      .check(number_from(1, 10'000'000))
+      .default_str("1000");
+  line.add_option("--seconds", f.seconds,
+                  "end after this time: searching, confirming and, for a model, building and timing the whole included")
+      .check(number_from(0.001, 1e9));
+  line.add_option("--stop-after", f.stop_after,
+                  "stop when so many trials brought no gain (with several tasks: leave the task)")
+      .check(number_from(1, 10'000'000));
+  add_fleet_flags(line, f, "measure on the fleet of this tracker, HOST:PORT or unix:PATH; without it and --fleet here");
+  line.add_option("--weight", f.weight, "have this share of the tracker's devices, relative to other sessions")
+      .check(number_from(0.01, 100.0))
+      .capture_default_str();
+  line.add_option(
+          "--priority", f.priority,
+          "have this priority: while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
+      .check(number_from(-100, 100))
+      .capture_default_str();
+  line.add_option("--db", f.db, "keep the results in this tophub (default: $HONE_DB, else the user's data folder)");
+  line.add_option("--search", f.search, "search by one of " + searcher_list()).capture_default_str();
+  line.add_option("--seed", f.seed, "seed the search").capture_default_str();
+  line.add_option("--batch", f.batch, "propose so many candidates in a batch (default: by --trials, 8 to 32)")
+      .check(number_from(1, 4096));
+  line.add_option("--timeout", f.timeout, "give a candidate's build so many seconds, and its run")
+      .check(number_from(0.1, 3600.0))
+      .capture_default_str();
+  line.add_option("--repeat", f.repeat, "time a candidate so often").check(number_from(1, 1000)).capture_default_str();
+  line.add_option("--min-repeat-ms", f.min_repeat_ms, "make each repeat at least this long")
+      .check(number_from(0.01, 10'000.0))
+      .capture_default_str();
+  line.add_option("--threads", f.threads, "tune kernels for so many threads (default: the target's)")
+      .check(number_from(1, 1024));
+  line.add_option_function(
+          "--warm-start", [&f](const std::string& given) { f.warm_start = given == "on"; },
+          "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")
+      .check(one_of({"on", "off"}))
+      .default_str("on");
+  line.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
+  line.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
+  line.add_flag("--json", f.json, "print the outcome as one JSON object");
+  set_help(line, tuner_help());
 }
 
 }  // namespace hone

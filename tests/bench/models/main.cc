@@ -196,53 +196,52 @@ Status run(Options o, const std::string& command) {
   return all_failed_error("no model could be measured; each row says why");
 }
 
-void add_flags(CLI::App& app, Options& o) {
-  app.add_option("models", o.files, "ONNX models")->type_name("MODEL.onnx");
-  app.add_option("--bind", o.bind, "a number for a named dimension or a scalar input; MODEL: in front is for one model")
-      ->allow_extra_args(false)
-      ->type_name("[MODEL:]NAME=N");
-  app.add_option("--shape", o.shapes, "the shape of an input")
-      ->allow_extra_args(false)
-      ->type_name("[MODEL:]INPUT=1x3x224x224");
-  app.add_option("--fill", o.fills, "values of an input (default: floats -1..1, bytes all, ids 0..99)")
-      ->allow_extra_args(false)
-      ->type_name("[MODEL:]INPUT=LOW..HIGH");
-  app.add_option("--models", o.models, "a folder with a models.json, instead: its models");
-  app.add_option("--only", o.only, "of those, these")->delimiter(',');
-  app.add_option("--filled", o.filled, "where models made from stripped graphs of --models are kept")
-      ->capture_default_str();
-  app.add_option("--db", o.db, "a tophub: measure what is tuned, too");
-  app.add_option("--threads", o.threads, "numbers of threads, 1,2,...")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  app.add_option("--turns", o.measure.turns, "turns of each side; the median counts")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  app.add_option("--turn-ms", o.measure.turn.least_ms, "least length of a turn")
-      ->check(CLI::Range(0.0, 60'000.0))
-      ->capture_default_str();
-  app.add_option("--starts", o.measure.starts, "processes started for the time until the first outputs")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  app.add_flag("--spinning", o.measure.spinning,
-               "ONNX Runtime once more with its defaults (its threads spin between runs), and 100 ms of pause before "
-               "our turns");
-  app.add_flag("--layers", o.measure.layers,
-               "where the time goes: each side's layers by their operators, after each row (each layer in --json)");
-  app.add_option("--tolerance", o.measure.tolerance,
-                 "the largest difference of outputs, over the largest value, that is no error")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--limit", o.limit_s, "seconds that a build, a start or a turn may take")
-      ->check(CLI::Range(0.1, 86'400.0))
-      ->capture_default_str();
-  app.add_option("--onnxruntime", o.library,
-                 "its library (default: $HONE_ONNXRUNTIME, else where deploy/peers puts it)");
-  app.add_option("--json", o.json, "write the results here, after each row");
-  app.add_option("--chart", o.chart, "write the chart here, an SVG");
-  app.add_option("--from", o.from, "show the results in this file instead of measuring");
-  app.add_option("--peer", o.peer)->group("");  // of tests: a program that stands for ONNX Runtime
+void add_flags(CommandLine& line, Options& o) {
+  line.add_option("models", o.files, "ONNX models").type_name("MODEL.onnx");
+  line.add_option("--bind", o.bind,
+                  "a number for a named dimension or a scalar input; MODEL: in front is for one model")
+      .one_value_each()
+      .type_name("[MODEL:]NAME=N");
+  line.add_option("--shape", o.shapes, "the shape of an input").one_value_each().type_name("[MODEL:]INPUT=1x3x224x224");
+  line.add_option("--fill", o.fills, "values of an input (default: floats -1..1, bytes all, ids 0..99)")
+      .one_value_each()
+      .type_name("[MODEL:]INPUT=LOW..HIGH");
+  line.add_option("--models", o.models, "a folder with a models.json, instead: its models");
+  line.add_option("--only", o.only, "of those, these").delimiter(',');
+  line.add_option("--filled", o.filled, "where models made from stripped graphs of --models are kept")
+      .capture_default_str();
+  line.add_option("--db", o.db, "a tophub: measure what is tuned, too");
+  line.add_option("--threads", o.threads, "numbers of threads, 1,2,...")
+      .delimiter(',')
+      .check(number_from(1, 1024))
+      .capture_default_str();
+  line.add_option("--turns", o.measure.turns, "turns of each side; the median counts")
+      .check(number_from(1, 1000))
+      .capture_default_str();
+  line.add_option("--turn-ms", o.measure.turn.least_ms, "least length of a turn")
+      .check(number_from(0.0, 60'000.0))
+      .capture_default_str();
+  line.add_option("--starts", o.measure.starts, "processes started for the time until the first outputs")
+      .check(number_from(1, 100))
+      .capture_default_str();
+  line.add_flag("--spinning", o.measure.spinning,
+                "ONNX Runtime once more with its defaults (its threads spin between runs), and 100 ms of pause before "
+                "our turns");
+  line.add_flag("--layers", o.measure.layers,
+                "where the time goes: each side's layers by their operators, after each row (each layer in --json)");
+  line.add_option("--tolerance", o.measure.tolerance,
+                  "the largest difference of outputs, over the largest value, that is no error")
+      .check(number_from(1e-9, 1e9))
+      .capture_default_str();
+  line.add_option("--limit", o.limit_s, "seconds that a build, a start or a turn may take")
+      .check(number_from(0.1, 86'400.0))
+      .capture_default_str();
+  line.add_option("--onnxruntime", o.library,
+                  "its library (default: $HONE_ONNXRUNTIME, else where deploy/peers puts it)");
+  line.add_option("--json", o.json, "write the results here, after each row");
+  line.add_option("--chart", o.chart, "write the chart here, an SVG");
+  line.add_option("--from", o.from, "show the results in this file instead of measuring");
+  line.add_option("--peer", o.peer).hide();  // of tests: a program that stands for ONNX Runtime
 }
 
 }  // namespace
@@ -257,14 +256,14 @@ int main(int argc, char** argv) {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   bench::Options o;
-  CLI::App app{
+  CommandLine line{
       "Times whole models beside ONNX Runtime, each side in a process of its own, in turns.\n\nExample: bench_models "
       "m.onnx --bind batch=1 --db tuned.db --json m.json --chart m.svg",
       "bench_models"};
-  bench::add_flags(app, o);
+  bench::add_flags(line, o);
   const std::string command = fmt::format("{}", fmt::join(std::vector<std::string>(argv + 1, argv + argc), " "));
-  return run_cli(app, argc, argv, [&] {
-    o.flags_file = flags_file(app);
+  return run_cli(line, argc, argv, [&] {
+    o.flags_file = flags_file(line);
     return bench::run(o, "bench_models " + command);
   });
 }

@@ -153,11 +153,11 @@ int main(int argc, char** argv) {
   hone::init_log("fault-session");
   signal(SIGXFSZ, SIG_IGN);  // as tuner: a file that may not grow is an error to report
   hone::e2e::Flags flags;
-  CLI::App app("Submits fake jobs and stores their results.", "fault-session");
-  app.add_option("--tracker", flags.tracker)->required();
-  app.add_option("--db", flags.db)->required();
-  app.add_option("--session", flags.session, "a uuid")->required();
-  app.add_option("--jobs", flags.jobs);
-  app.add_option("--seed", flags.seed, "of what the jobs are");
-  return hone::run_cli(app, argc, argv, [&] { return hone::e2e::run(flags); });
+  CommandLine line("Submits fake jobs and stores their results.", "fault-session");
+  line.add_option("--tracker", flags.tracker).required();
+  line.add_option("--db", flags.db).required();
+  line.add_option("--session", flags.session, "a uuid").required();
+  line.add_option("--jobs", flags.jobs);
+  line.add_option("--seed", flags.seed, "of what the jobs are");
+  return hone::run_cli(line, argc, argv, [&] { return hone::e2e::run(flags); });
 }

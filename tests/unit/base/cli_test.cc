@@ -30,11 +30,11 @@ class Program : public testing::Test {
   }
 
   int run(const std::vector<std::string>& words, const std::function<Status()>& body) {
-    CLI::App app("A program.", "program");
-    app.add_option("--name", name_);
+    CommandLine line("A program.", "program");
+    line.add_option("--name", name_);
     std::vector<const char*> argv{"program"};
     for (const std::string& w : words) argv.push_back(w.c_str());
-    return run_cli(app, static_cast<int>(argv.size()), argv.data(), body);
+    return run_cli(line, static_cast<int>(argv.size()), argv.data(), body);
   }
 
   std::ostringstream out_, err_;
@@ -112,32 +112,32 @@ TEST(FlagsFile, LeavesConfigToWhoHasOne) {
   const std::string file = folder.path() + "/flags.toml";
   std::ofstream(file) << "size = 3\n";
   for (const char* flag : {"--flags-file", "--config-file"}) {
-    CLI::App app("A program.", "program");
+    CommandLine line("A program.", "program");
     std::string config;
     int size = 0;
-    app.add_option("--config", config);
-    app.add_option("--size", size);
+    line.add_option("--config", config);
+    line.add_option("--size", size);
     const char* const argv[] = {"program", "--config", "tile=4", flag, file.c_str()};
-    EXPECT_EQ(run_command(app, 5, argv, &done).code, kExitDone);
+    EXPECT_EQ(run_command(line, 5, argv, &done).code, kExitDone);
     EXPECT_EQ(config, "tile=4");
     EXPECT_EQ(size, 3);
-    EXPECT_EQ(flags_file(app), file);
+    EXPECT_EQ(flags_file(line), file);
   }
 }
 
 // The error for words that a program with commands does not know.
 std::string refusal(const std::vector<const char*>& words) {
-  CLI::App app("A program.", "program");
+  CommandLine line("A program.", "program");
   std::string text;
-  app.add_option("--threads", text);
-  app.add_option("--trials", text);
-  app.add_option("--sensors", text)->group("");
-  CLI::App* const status = app.add_subcommand("status", "");
-  status->add_option("--tracker", text);
-  app.add_subcommand("drain", "");
+  line.add_option("--threads", text);
+  line.add_option("--trials", text);
+  line.add_option("--sensors", text).hide();
+  CommandLine& status = line.add_command("status", "");
+  status.add_option("--tracker", text);
+  line.add_command("drain", "");
   std::vector<const char*> argv{"program"};
   argv.insert(argv.end(), words.begin(), words.end());
-  const CommandEnd end = run_command(app, static_cast<int>(argv.size()), argv.data(), &done);
+  const CommandEnd end = run_command(line, static_cast<int>(argv.size()), argv.data(), &done);
   EXPECT_EQ(end.code, kExitUsage);
   return end.text;
 }
@@ -165,28 +165,28 @@ TEST(Commands, RefuseFlagsBeforeThem) {
             "--trials belongs to the program alone; the command drain does not take it" + allowed);
   EXPECT_EQ(refusal({"--trials=9", "drain"}),
             "--trials belongs to the program alone; the command drain does not take it" + allowed);
-  CLI::App app("A program.", "program");
+  CommandLine line("A program.", "program");
   bool insecure = false;
-  app.add_flag("--insecure", insecure);
-  app.add_subcommand("status", "")->add_flag("--insecure", insecure);
+  line.add_flag("--insecure", insecure);
+  line.add_command("status", "").add_flag("--insecure", insecure);
   const char* const before[] = {"program", "--insecure", "status"};
-  EXPECT_EQ(run_command(app, 3, before, &done).text,
+  EXPECT_EQ(run_command(line, 3, before, &done).text,
             "--insecure is a flag of the command status; give it after that word" + allowed);
   const char* const behind[] = {"program", "status", "--insecure"};
-  EXPECT_EQ(run_command(app, 3, behind, &done).code, kExitDone);
+  EXPECT_EQ(run_command(line, 3, behind, &done).code, kExitDone);
 }
 
 TEST(Numbers, AreRefusedWithWhatWasGivenAndWhatIsAllowed) {
   const std::string allowed = " (--help shows what is allowed)";
   const auto refused = [](const char* flag, const char* value) {
-    CLI::App app("A program.", "program");
+    CommandLine line("A program.", "program");
     int threads = 0, seed = 0;
     double seconds = 0;
-    app.add_option("--threads", threads)->check(number_from(1, 1024));
-    app.add_option("--seconds", seconds)->check(number_from(0.5, 1e9));
-    app.add_option("--seed", seed);
+    line.add_option("--threads", threads).check(number_from(1, 1024));
+    line.add_option("--seconds", seconds).check(number_from(0.5, 1e9));
+    line.add_option("--seed", seed);
     const char* const argv[] = {"program", flag, value};
-    return run_command(app, 3, argv, &done).text;
+    return run_command(line, 3, argv, &done).text;
   };
   for (const char* bad : {"x", "0", "1025", "1.5", "-3"})
     EXPECT_EQ(refused("--threads", bad),
@@ -199,12 +199,12 @@ TEST(Numbers, AreRefusedWithWhatWasGivenAndWhatIsAllowed) {
 
 // A program that takes a word and has a command, too: the word may be anything.
 TEST(UnknownWords, BehindAWordAreNoCommands) {
-  CLI::App app("A program.", "program");
+  CommandLine line("A program.", "program");
   std::string model;
-  app.add_option("model", model);
-  app.add_subcommand("run", "");
+  line.add_option("model", model);
+  line.add_command("run", "");
   const char* const argv[] = {"program", "a.onnx", "b.onnx"};
-  EXPECT_EQ(run_command(app, 3, argv, &done).text, "unexpected word 'b.onnx' (--help shows what is allowed)");
+  EXPECT_EQ(run_command(line, 3, argv, &done).text, "unexpected word 'b.onnx' (--help shows what is allowed)");
 }
 
 }  // namespace

@@ -11,14 +11,14 @@ namespace {
 using testing::HasSubstr;
 
 struct HelpProgram {
-  CLI::App app{"", "mill"};
+  CommandLine line{"", "mill"};
   std::string grain;
   bool fine = false;
 
   HelpProgram() {
-    app.add_option("--grain", grain,
-                   "what it grinds: " + std::string(200, 'x') + " or another " + std::string(60, 'y'));
-    app.add_flag("--fine", fine, "twice");
+    line.add_option("--grain", grain,
+                    "what it grinds: " + std::string(200, 'x') + " or another " + std::string(60, 'y'));
+    line.add_flag("--fine", fine, "twice");
   }
   Help help() const {
     return {.does = "Grinds.",
@@ -29,13 +29,13 @@ struct HelpProgram {
   }
   CommandEnd run(std::vector<const char*> words) {
     words.insert(words.begin(), "mill");
-    return run_command(app, static_cast<int>(words.size()), words.data(), [] { return absl::OkStatus(); });
+    return run_command(line, static_cast<int>(words.size()), words.data(), [] { return absl::OkStatus(); });
   }
 };
 
 TEST(Help, IsAScreenWithAnExampleFirst) {
   HelpProgram p;
-  set_help(p.app, p.help());
+  set_help(p.line, p.help());
   EXPECT_EQ(p.run({"--help"}).text, R"(Example: mill --grain rye
 Grinds.
 mill --help all: every flag
@@ -46,7 +46,7 @@ Grain
 
 TEST(Help, AllIsEveryFlagInItsGroupWrapped) {
   HelpProgram p;
-  set_help(p.app, p.help());
+  set_help(p.line, p.help());
   const CommandEnd end = p.run({"--help", "all"});
   EXPECT_EQ(end.code, kExitDone);
   EXPECT_THAT(end.text,
@@ -62,25 +62,25 @@ TEST(Help, AFlagThatThereIsNotIsABug) {
   HelpProgram p;
   Help wrong = p.help();
   wrong.groups[0].others = {"--coarse"};
-  EXPECT_THROW(set_help(p.app, wrong), InternalError);
+  EXPECT_THROW(set_help(p.line, wrong), InternalError);
 }
 
 TEST(Help, OfNoWordsIsForProgramsThatWantSome) {
   HelpProgram p;
-  set_help(p.app, p.help());
-  EXPECT_EQ(bare_help(p.app, 1),
+  set_help(p.line, p.help());
+  EXPECT_EQ(bare_help(p.line, 1),
             "Grinds.\n  mill --grain rye                                         flour\n"
             "mill --help: its flags; mill --help all: every flag\n");
-  EXPECT_EQ(bare_help(p.app, 2), "");
+  EXPECT_EQ(bare_help(p.line, 2), "");
   Help wants_none = p.help();
   wants_none.wants_words = false;
-  set_help(p.app, wants_none);
-  EXPECT_EQ(bare_help(p.app, 1), "");
+  set_help(p.line, wants_none);
+  EXPECT_EQ(bare_help(p.line, 1), "");
 }
 
 TEST(Help, AllBehindOtherWordsIsNoRequest) {
   HelpProgram p;
-  set_help(p.app, p.help());
+  set_help(p.line, p.help());
   EXPECT_EQ(p.run({"--grain", "all"}).text, "");
   EXPECT_EQ(p.grain, "all");
   EXPECT_THAT(p.run({"--fine", "--help"}).text, testing::Not(HasSubstr("--fine")));

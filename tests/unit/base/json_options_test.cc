@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 struct JsonOptions : testing::Test {
-  CLI::App app;
+  CommandLine line;
   int count = 0;
   double share = 0;
   bool is_fast = false, is_small = false;
@@ -20,21 +20,21 @@ struct JsonOptions : testing::Test {
   std::string file;
 
   JsonOptions() {
-    app.add_option("--count", count)->check(number_from(1, 9));
-    app.add_option("--share", share);
-    app.add_flag("--is-fast", is_fast);
-    app.add_flag("--is-small", is_small);
-    app.add_option("--keep", keep)->allow_extra_args(false);
-    app.add_option("-o", file);
+    line.add_option("--count", count).check(number_from(1, 9));
+    line.add_option("--share", share);
+    line.add_flag("--is-fast", is_fast);
+    line.add_flag("--is-small", is_small);
+    line.add_option("--keep", keep).one_value_each();
+    line.add_option("-o", file);
   }
   // The text that a command with these words ends with.
   std::string run(std::vector<std::string> words) {
     try {
-      for (const Json& object : take_json(words)) set_options(app, object);
+      for (const Json& object : take_json(words)) set_options(line, object);
     } catch (const UserError& e) {
       return e.what();
     }
-    return run_command(app, words, [] { return absl::OkStatus(); }).text;
+    return run_command(line, words, [] { return absl::OkStatus(); }).text;
   }
 };
 

@@ -57,7 +57,7 @@ TEST(ShellCommand, HasNoFlagsWithoutAValue) {
   EXPECT_EQ(ShellCommand("tensorc").option("--db", "").options("--bind", {}).flag("--bench", false).text(), "tensorc");
 }
 
-// CLI11 takes the next word for a flag.
+// The parser takes the next word for a flag.
 TEST(ShellCommand, KeepsValuesThatLookLikeFlags) {
   EXPECT_EQ(shell_option("--db", "-x y"), "'--db=-x y'");
   EXPECT_EQ(shell_option("--db", "-x"), "--db=-x");

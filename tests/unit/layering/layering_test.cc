@@ -96,6 +96,21 @@ TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
               IsEmpty());
 }
 
+// Tests and benchmarks are in no room. They are held to this, since it is seconds of each file that includes it.
+TEST(Layering, KeepsTheParserOfCommandLinesInBase) {
+  EXPECT_THAT(violations("base/command_line.h", "#include <CLI/CLI.hpp>"), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/cli/model_flags.cc", "#include <CLI/CLI.hpp>"), testing::SizeIs(1));
+  EXPECT_THAT(violations("base/command_line.cc", "#include <CLI/CLI.hpp>"), IsEmpty());
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(HONE_SOURCE_DIR "/tests")) {
+    const std::string extension = entry.path().extension();
+    if (extension != ".h" && extension != ".cc") continue;
+    ++files;
+    EXPECT_EQ(contents(entry.path()).find("\n#include <CLI/"), std::string::npos) << entry.path();
+  }
+  EXPECT_GT(files, 100u);
+}
+
 TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
   EXPECT_THAT(violations("base/log.cc", "#include \"log.h\""),
               ElementsAre(HasSubstr("written from the repository root")));

@@ -15,24 +15,22 @@ namespace {
 
 using testing::HasSubstr;
 
-Status status_of(std::vector<std::string> words) {
-  CLI::App app;
-  const TensorcFleet fleet(app);
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
-  app.parse(words);
+// What a command with these words ends with.
+std::string told(const std::vector<std::string>& words) {
+  CommandLine line;
+  const TensorcFleet fleet(line);
   TensorcOptions options;
-  Status status = fleet.apply(options);
+  const CommandEnd end = run_command(line, words, [&] { return fleet.apply(options); });
   EXPECT_FALSE(options.remote);
-  return status;
+  return end.text;
 }
 
-TEST(NoFleet, IsNoHindranceWhereNobodyAsks) { EXPECT_TRUE(status_of({}).ok()); }
+TEST(NoFleet, IsNoHindranceWhereNobodyAsks) { EXPECT_EQ(told({}), ""); }
 
 TEST(NoFleet, EachFlagIsRefusedByItsName) {
   for (const std::string flag :
        {"--fleet", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file"})
-    EXPECT_THAT(status_of({flag, "value"}).message(),
-                testing::AllOf(HasSubstr(flag + ":"), HasSubstr("HONE_WITH_FLEET=OFF")));
+    EXPECT_THAT(told({flag, "value"}), testing::AllOf(HasSubstr(flag + ":"), HasSubstr("HONE_WITH_FLEET=OFF")));
 }
 
 TEST(NoFleet, LibhoneDoesNotTune) {

@@ -33,21 +33,20 @@ std::string value_of(const std::string& flag) {
 struct NextCommands : testing::Test {
   const OperatorTable operators = standard_operators();
   TunerFlags f;
-  CLI::App app;
+  CommandLine line;
 
-  NextCommands() { add_tuner_flags(app, operators, f); }
+  NextCommands() { add_tuner_flags(line, operators, f); }
 
   // Gives every flag but these.
   std::vector<std::string> give_all_but(const std::set<std::string>& none) {
     std::vector<std::string> words, flags;
-    for (const CLI::Option* option : app.get_options()) {
-      const std::string flag = option->get_name();
+    for (const Flag& each : line.flags()) {
+      const std::string flag = each.name();
       if (!flag.starts_with("--") || flag == "--help" || none.contains(flag)) continue;
       flags.push_back(flag);
-      words.push_back(option->get_items_expected_max() > 0 ? flag + "=" + value_of(flag) : flag);
+      words.push_back(each.takes_value() ? flag + "=" + value_of(flag) : flag);
     }
-    std::vector<std::string> backwards(words.rbegin(), words.rend());
-    app.parse(backwards);
+    EXPECT_EQ(run_command(line, words, [] { return absl::OkStatus(); }).text, "");
     return flags;
   }
 };
@@ -74,13 +73,13 @@ TEST_F(NextCommands, ToBuildAModelHasWhatTensorcTakes) {
   const std::string command = model_build_command(f);
   TensorcOptions options;
   TunerFlags fleet;
-  CLI::App tensorc;
+  CommandLine tensorc;
   add_tensorc_flags(tensorc, operators, options);
   add_fleet_flags(tensorc, fleet, "");
   size_t shared = 0;
   for (const std::string& flag : given) {
     // --ranges is a file to write there; --json is of --bench.
-    if (!tensorc.get_option_no_throw(flag) || flag == "--model" || flag == "--ranges" || flag == "--json") continue;
+    if (!tensorc.find_flag(flag) || flag == "--model" || flag == "--ranges" || flag == "--json") continue;
     ++shared;
     EXPECT_THAT(command + " ", HasSubstr(" " + flag + " ")) << command;
   }
