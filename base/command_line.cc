@@ -10,7 +10,7 @@ namespace hone {
 namespace {
 
 template <class T>
-Check checked_range(T least, T most, const char* kind) {
+FlagCheck checked_range(T least, T most, const char* kind) {
   const CLI::Range range(least, most);
   return {[=](const std::string& given) {
             std::string text = given;
@@ -19,7 +19,7 @@ Check checked_range(T least, T most, const char* kind) {
           range.get_description()};
 }
 
-Check check_of(const CLI::Validator& validator) {
+FlagCheck check_of(const CLI::Validator& validator) {
   return {[validator](const std::string& given) {
             std::string text = given;
             return validator(text);
@@ -29,12 +29,12 @@ Check check_of(const CLI::Validator& validator) {
 
 }  // namespace
 
-Check number_from(int64_t least, int64_t most) { return checked_range(least, most, "whole number"); }
-Check number_from(double least, double most) { return checked_range(least, most, "number"); }
-Check one_of(const std::vector<std::string>& texts) { return check_of(CLI::IsMember(texts)); }
-Check existing_file() { return check_of(CLI::ExistingFile); }
+FlagCheck number_from(int64_t least, int64_t most) { return checked_range(least, most, "whole number"); }
+FlagCheck number_from(double least, double most) { return checked_range(least, most, "number"); }
+FlagCheck text_from(const std::vector<std::string>& texts) { return check_of(CLI::IsMember(texts)); }
+FlagCheck existing_file() { return check_of(CLI::ExistingFile); }
 
-Flag Flag::check(const Check& check) const {
+Flag Flag::check(const FlagCheck& check) const {
   option_->check(
       CLI::Validator([refusal = check.refusal](std::string& given) { return refusal(given); }, check.allowed));
   return *this;

@@ -18,19 +18,19 @@ class Option;
 namespace hone {
 
 /// What a flag's text must be.
-struct Check {
+struct FlagCheck {
   std::function<std::string(const std::string& given)> refusal;  ///< why it is not; empty: it is
   std::string allowed;                                           ///< for help: `INT in [1 - 8]`
 };
 
 /// A number in `least` .. `most`. Else `--threads: 'x' is not a whole number from 1 to 1024`.
-Check number_from(int64_t least, int64_t most);
-Check number_from(double least, double most);
-inline Check number_from(int least, int most) { return number_from(int64_t{least}, int64_t{most}); }
+FlagCheck number_from(int64_t least, int64_t most);
+FlagCheck number_from(double least, double most);
+inline FlagCheck number_from(int least, int most) { return number_from(int64_t{least}, int64_t{most}); }
 /// One of these. Else `--dtype: f64 not in {f32,int8}`.
-Check one_of(const std::vector<std::string>& texts);
+FlagCheck text_from(const std::vector<std::string>& texts);
 /// A file that is there.
-Check existing_file();
+FlagCheck existing_file();
 
 /// A flag or an argument: a handle for as long as its command line lives. Functions that change it return it, so that
 /// they can follow each other.
@@ -38,7 +38,7 @@ class Flag {
  public:
   explicit Flag(CLI::Option& option) : option_(&option) {}
 
-  Flag check(const Check& check) const;             ///< of each text that is given; help says what is allowed
+  Flag check(const FlagCheck& check) const;         ///< of each text that is given; help says what is allowed
   Flag required() const;                            ///< without it a line is bad usage
   Flag one_value_each() const;                      ///< of several values: each has the flag before it
   Flag delimiter(char between) const;               ///< of several values: a text may hold some

@@ -69,13 +69,13 @@ void add_model_flags(CommandLine& line, ModelRequest& r) {
           "--accumulate", [&r](const std::string&) { r.sums_in_f16 = true; },
           "f16: sum a model's products of f16 in f16, in runs of at most 144 that f32 adds up, on CPUs with that "
           "arithmetic: faster and less exact")
-      .check(one_of({"f16"}))
+      .check(text_from({"f16"}))
       .type_name("f16");
   line.add_option_function(
           "--denormals", [&r](const std::string& text) { r.denormals = parse_denormals(text); },
           "treat numbers of f32 and f64 below the smallest normal one, on CPUs, as zero (the default), on all "
           "threads that run it, for as long as it runs; keep: numbers, which take up to 250 times as long")
-      .check(one_of({"keep", "zero"}))
+      .check(text_from({"keep", "zero"}))
       .type_name("keep|zero");
   line.add_flag(
       "--assume-finite", r.assume_finite,

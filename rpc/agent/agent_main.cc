@@ -142,8 +142,9 @@ Help agent_help() {
 }  // namespace hone::agent
 
 int main(int argc, char** argv) {
-  hone::init_log("device-agent");
-  hone::agent::AgentFlags flags;
+  using namespace hone;
+  init_log("device-agent");
+  agent::AgentFlags flags;
   CommandLine line("", "device-agent");
   line.add_option("--tracker", flags.tracker,
                   "the tracker: HOST:PORT or unix:PATH (default: --fleet's, else 127.0.0.1:9190)");
@@ -153,13 +154,13 @@ int main(int argc, char** argv) {
                   "KEY=VALUE, a label by which sessions can choose this agent's devices; may be given several times")
       .one_value_each();
   line.add_option("--target", flags.targets,
-                  "offer only devices that serve this target; may be given once for " + hone::target_kinds(" and ") +
+                  "offer only devices that serve this target; may be given once for " + target_kinds(" and ") +
                       " (default: the CPU and every GPU that is found)")
       .one_value_each();
   line.add_option("--cpus", flags.cpus,
                   "the CPUs to run on, 4-7 or 0,2: one cluster of a chip with fast and slow cores");
   line.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)")
-      .check(hone::number_from(0, 1024));
+      .check(number_from(0, 1024));
   line.add_option("--max-build-timeout", flags.most_build_s, "most seconds to build a job's candidates")
       .capture_default_str();
   line.add_option("--max-run-timeout", flags.most_run_s, "most seconds to check and time a job's candidates")
@@ -173,14 +174,14 @@ int main(int argc, char** argv) {
                   "let builders with this public key compile for this machine, and run what they sign as if it had "
                   "been built here; while no such builder is connected, build here (default: always build here)")
       .option_text("FILE");
-  hone::wire::add_credential_flags(line, flags.credentials);
+  wire::add_credential_flags(line, flags.credentials);
   line.add_flag("--insecure", flags.insecure, "allow an unprotected connection to a tracker on another host");
   line.add_flag("--allow-fake", flags.allow_fake,
                 "accept jobs that measure nothing (tests, benchmarks of the tracker)");
   line.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
   // For tests: readings of health come from DIR/sys and DIR/proc. Nothing else does, and nothing is written there.
   line.add_option("--sensors", flags.sensors).hide();
-  hone::add_version(line);
-  set_help(line, hone::agent::agent_help());
-  return hone::run_cli(line, argc, argv, [&] { return hone::agent::run(flags); });
+  add_version(line);
+  set_help(line, agent::agent_help());
+  return run_cli(line, argc, argv, [&] { return agent::run(flags); });
 }

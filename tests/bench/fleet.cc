@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> names;
   for (const auto& [name, part] : parts) names.push_back(name);
   CommandLine line("Example: bench_fleet loopback --seconds 20", "bench_fleet");
-  line.add_option("PART", only, "what to measure (default: all)").check(one_of(names));
+  line.add_option("PART", only, "what to measure (default: all)").check(text_from(names));
   line.add_flag("--plain", flags.plain, "without TLS and tokens");
   line.add_option("--seconds", flags.seconds, "of each rate").capture_default_str().check(number_from(0.1, 3600.0));
   line.add_option("--agents", flags.agents, "simulated agents of the loopback part").capture_default_str();

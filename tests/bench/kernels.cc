@@ -268,8 +268,9 @@ void prepare_peers(char** argv) {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
-  hone::bench::prepare_peers(argv);
-  hone::bench::Options o;
+  using namespace hone;
+  bench::prepare_peers(argv);
+  bench::Options o;
   CommandLine line{
       "Times what the tophub holds beside the template's default, oneDNN, ONNX Runtime and OpenBLAS.\n\nExample: "
       "bench_kernels "
@@ -285,7 +286,7 @@ int main(int argc, char** argv) {
           "--dtype", o.dtype,
           "f32, or those that sum products, of u8 by s8 (int8) or of bf16; the peak stays that of f32, of which "
           "dot products reach up to four times, and two")
-      .check(one_of({"f32", "int8", "bf16"}))
+      .check(text_from({"f32", "int8", "bf16"}))
       .capture_default_str();
   line.add_option("--random", o.random, "so many random workloads instead of the fixed ones")
       .check(number_from(1, 10'000));
@@ -299,6 +300,6 @@ int main(int argc, char** argv) {
       .check(number_from(0.1, 1000.0))
       .capture_default_str();
   line.add_flag("--json", o.json, "one JSON object a workload");
-  hone::init_log("bench_kernels");
-  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
+  init_log("bench_kernels");
+  return run_cli(line, argc, argv, [&] { return bench::run(o); });
 }

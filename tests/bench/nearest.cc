@@ -165,7 +165,8 @@ Status run(const Options& o) {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
-  hone::bench::Options o;
+  using namespace hone;
+  bench::Options o;
   CommandLine line{
       "Leaves workloads out of a package and times what the nearest of the others bring them.\n\nExample: "
       "bench_nearest "
@@ -184,6 +185,6 @@ int main(int argc, char** argv) {
       .check(number_from(0.1, 1000.0))
       .capture_default_str();
   line.add_flag("--json", o.json, "one JSON object a workload");
-  hone::init_log("bench_nearest");
-  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
+  init_log("bench_nearest");
+  return run_cli(line, argc, argv, [&] { return bench::run(o); });
 }

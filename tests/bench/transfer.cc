@@ -188,7 +188,8 @@ Status run(const Options& o) {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
-  hone::bench::Options o;
+  using namespace hone;
+  bench::Options o;
   CommandLine line{
       "Times what other CPUs' configs of a package bring on this CPU, beside the defaults.\n\nExample: bench_transfer "
       "db/packages/x86_64-avx512.jsonl --threads 1",
@@ -204,6 +205,6 @@ int main(int argc, char** argv) {
       .check(number_from(0.1, 1000.0))
       .capture_default_str();
   line.add_flag("--json", o.json, "one JSON object a measurement, no table");
-  hone::init_log("bench_transfer");
-  return hone::run_cli(line, argc, argv, [&] { return hone::bench::run(o); });
+  init_log("bench_transfer");
+  return run_cli(line, argc, argv, [&] { return bench::run(o); });
 }

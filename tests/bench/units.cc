@@ -80,18 +80,19 @@ void print_swings(const Unit& fma, const Unit& tiles, double seconds) {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
+  using namespace hone;
   double seconds = 10;
   CommandLine line{"What this CPU's units for products can do.\n\nExample: bench_units --seconds 20", "bench_units"};
   line.add_option("--seconds", seconds, "how long FMA and tiles are watched in turns")
       .check(number_from(0.0, 3600.0))
       .capture_default_str();
-  hone::init_log("bench_units");
-  return hone::run_cli(line, argc, argv, [&]() -> hone::Status {
-    const std::vector<hone::bench::Unit> units = hone::bench::units_here();
-    if (units.empty()) return hone::usage_error("bench_units knows units of x86-64 CPUs with AVX-512 alone");
-    hone::bench::print_rates(units);
-    for (const hone::bench::Unit& u : units)
-      if (u.name == hone::bench::kTilesFromL1) hone::bench::print_swings(units[0], u, seconds);
+  init_log("bench_units");
+  return run_cli(line, argc, argv, [&]() -> Status {
+    const std::vector<bench::Unit> units = bench::units_here();
+    if (units.empty()) return usage_error("bench_units knows units of x86-64 CPUs with AVX-512 alone");
+    bench::print_rates(units);
+    for (const bench::Unit& u : units)
+      if (u.name == bench::kTilesFromL1) bench::print_swings(units[0], u, seconds);
     return absl::OkStatus();
   });
 }

@@ -14,6 +14,6 @@ int main(int argc, char** argv) {
   const hone::OperatorTable operators = hone::standard_operators();
   hone::db::CompilerHooks hooks = hone::tophub_hooks(operators);
   hooks.columns = hone::terminal_columns(STDOUT_FILENO);
-  hooks.add_flags = [](CommandLine& line) { hone::add_version(line, &hone::compiler_line); };
+  hooks.add_flags = [](hone::CommandLine& line) { hone::add_version(line, &hone::compiler_line); };
   return hone::db::tophub_main(argc, argv, hooks, std::cout);
 }

@@ -116,7 +116,7 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
   line.add_option_function(
           "--warm-start", [&f](const std::string& given) { f.warm_start = given == "on"; },
           "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")
-      .check(one_of({"on", "off"}))
+      .check(text_from({"on", "off"}))
       .default_str("on");
   line.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
   line.add_option("--plot", f.plot, "write the tuning curve to this SVG file");

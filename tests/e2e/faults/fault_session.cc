@@ -150,14 +150,15 @@ Status run(const Flags& flags) {
 }  // namespace hone::e2e
 
 int main(int argc, char** argv) {
-  hone::init_log("fault-session");
+  using namespace hone;
+  init_log("fault-session");
   signal(SIGXFSZ, SIG_IGN);  // as tuner: a file that may not grow is an error to report
-  hone::e2e::Flags flags;
+  e2e::Flags flags;
   CommandLine line("Submits fake jobs and stores their results.", "fault-session");
   line.add_option("--tracker", flags.tracker).required();
   line.add_option("--db", flags.db).required();
   line.add_option("--session", flags.session, "a uuid").required();
   line.add_option("--jobs", flags.jobs);
   line.add_option("--seed", flags.seed, "of what the jobs are");
-  return hone::run_cli(line, argc, argv, [&] { return hone::e2e::run(flags); });
+  return run_cli(line, argc, argv, [&] { return e2e::run(flags); });
 }

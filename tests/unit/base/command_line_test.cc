@@ -173,7 +173,7 @@ TEST(Checks, SayWhatIsAllowedAndWhatIsWrong) {
   const auto run = [&](const Words& words) {
     CommandLine line;
     std::string kind, path, pair;
-    line.add_option("--kind", kind, "of grain").check(one_of({"rye", "oats"}));
+    line.add_option("--kind", kind, "of grain").check(text_from({"rye", "oats"}));
     line.add_option("--file", path).check(existing_file());
     line.add_option("--pair", pair)
         .check({[](const std::string& text) { return text.find('=') == text.npos ? "no k=v" : ""; }, "K=V"});

@@ -1,6 +1,7 @@
 // Configurations of threads: ours during a call, the caller's afterwards.
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "compiler/build/build.h"
@@ -9,6 +10,7 @@
 #include "compiler/host/local_kernel.h"
 #include "compiler/ir/dlpack_type.h"
 #include "compiler/runtime/denormals/denormals.h"
+#include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/workloads.h"
 #include "tests/unit/tiles/tile_model.h"
 
@@ -81,20 +83,50 @@ struct OtherThreads {
   }
 };
 
-TEST_F(TileMode, IsAThreadsAgainAfterAChunk) {
-  const Module m = product(2);
-  const std::string object = emit_object(m, target_with_tiles(2), {.tile_code = TileCode::kModel});
-  const Artifact artifact = load_objects({object});
+// An artifact with tensors, to be called on any runtime.
+struct Loaded {
+  explicit Loaded(const Module& m)
+      : artifact(load_objects({emit_object(m, target_with_tiles(2), {.tile_code = TileCode::kModel})})),
+        workspace(m.workspace_bytes) {
+    for (const Param& p : m.params) tensors.emplace_back(dlpack_type(p.dtype), p.layout.physical_shape());
+    for (const HostTensor& t : tensors) views.push_back(t.view());
+  }
+  int32_t run(const HoneRuntime* runtime) {
+    return artifact.entry()(views.data(), static_cast<int32_t>(views.size()), workspace.data(), runtime);
+  }
+  Artifact artifact;
+  AlignedBuffer workspace;
   std::vector<HostTensor> tensors;
-  for (const Param& p : m.params) tensors.emplace_back(dlpack_type(p.dtype), p.layout.physical_shape());
   std::vector<const DLTensor*> views;
-  for (const HostTensor& t : tensors) views.push_back(t.view());
-  AlignedBuffer workspace(m.workspace_bytes);
+};
+
+TEST_F(TileMode, IsAThreadsAgainAfterAChunk) {
+  Loaded loaded(product(2));
   OtherThreads others;
-  ASSERT_EQ(artifact.entry()(views.data(), 3, workspace.data(), &others.runtime), HONE_OK);
+  ASSERT_EQ(loaded.run(&others.runtime), HONE_OK);
   EXPECT_GT(others.chunks, 1);
   EXPECT_EQ(others.changed, 0);
   EXPECT_EQ(tile_config(), std::vector<uint8_t>(64));
+}
+
+TEST_F(TileMode, IsThatOfEachArtifactOnTheThreadsOfOnePool) {
+  Loaded one(product(2)), other(product(2, "conv2d(ci=64,h=8,w=8,co=64,layout=NHWC,dtype=u8:s8:s32:s32)"));
+  ThreadPool pool({.workers = 2, .cpus = {}});
+  for (int call = 0; call < 20; ++call) ASSERT_EQ((call % 2 ? one : other).run(pool.runtime()), HONE_OK);
+  std::atomic<int> configured{0}, looked{0};
+  struct Look {
+    std::atomic<int>*configured, *looked;
+    static int32_t run(int64_t, int64_t, int32_t, void* self) {
+      *static_cast<Look*>(self)->configured += tile_config() != std::vector<uint8_t>(64);
+      ++*static_cast<Look*>(self)->looked;
+      return HONE_OK;
+    }
+  } look{&configured, &looked};
+  const HoneRuntime* runtime = pool.runtime();
+  ASSERT_EQ(runtime->parallel_for(runtime->self, &Look::run, &look, 2, 2, 1), HONE_OK);
+  EXPECT_GT(looked, 0);
+  EXPECT_EQ(configured, 0);
+  EXPECT_EQ(tile_counts().requests, 2) << "each artifact asks once";
 }
 
 TEST_F(TileMode, GoesWithDenormalsAsZeros) {
