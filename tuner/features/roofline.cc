@@ -11,6 +11,8 @@ constexpr double kArithmeticPorts = 2, kLoadPorts = 2, kFusedLatency = 4;
 constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // of each a cycle, sustained
 // Overhead of an iteration of a loop that is neither unrolled nor a vector.
 constexpr double kBranch = 2;
+// Of a tile (docs/matrix-units.md).
+constexpr double kTileProduct = 16, kTileLoad = 8, kTileBytes = 1024;
 constexpr double kSpill = 2;     // store and load of a spilled register
 constexpr double kHidden = 0.3;  // share of the shorter times that the longest does not hide
 
@@ -38,6 +40,13 @@ Cycles cycles_of(const Summary& f) {
   c.compute =
       bodies *
       (std::max(instructions * arithmetic / kArithmeticPorts * exposed, f.body_loads() / kLoadPorts + stores) + spills);
+  if (const double products = f.body_products(); products > 0) {
+    double tiles = 0;
+    for (size_t a = 1; a < s.accesses.size(); ++a)
+      if (s.accesses[a].buffer != s.accesses.front().buffer)
+        tiles += s.touch(s.accesses[a], f.body).elements * s.accesses[a].element_bytes() / kTileBytes;
+    c.compute = bodies * std::max(products * kTileProduct, tiles * kTileLoad);
+  }
   c.l1 = f.traffic(static_cast<double>(f.target.l1_bytes)).bytes / kBytesFromL2;
   c.l2 = f.traffic(static_cast<double>(f.target.l2_bytes)).bytes / kBytesFromBeyond;
   double entered = 1;

@@ -11,9 +11,11 @@ Summary::Summary(const Statement& statement, const Target& t) : s(statement), ta
     by_kind[static_cast<int>(loop.kind)] *= loop.extent;
     if (loop.kind == LoopKind::kVectorize) vector_loop = l;
   }
-  while (body > 0 &&
-         (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1))
-    --body;
+  const auto has_no_branch = [&](int l) {
+    return is(l, LoopKind::kUnroll) || is(l, LoopKind::kVectorize) || loop_at(l).extent == 1 ||
+           (is(l, LoopKind::kWarp) && !target.is_gpu());
+  };
+  while (body > 0 && has_no_branch(body - 1)) --body;
   const double bytes = s.accesses.front().element_bytes();
   const int vector_bytes = target.vector_bits / 8;
   lanes = std::max(1.0, vector_bytes / bytes);
@@ -33,6 +35,11 @@ double Summary::registers(const Access& a) const {
 bool Summary::in_registers(const Access& a) const {
   if (a.buffer->scope != BufferScope::kStack) return false;
   return s.touch(a, 0).elements * a.element_bytes() <= 2.0 * target.vector_registers * target.vector_bits / 8;
+}
+
+double Summary::body_products() const {
+  const double nest = by_kind[static_cast<int>(LoopKind::kWarp)];
+  return nest > 1 && !target.is_gpu() ? s.iterations(body) / nest : 0;
 }
 
 double Summary::footprint(int from) const {

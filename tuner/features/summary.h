@@ -10,7 +10,7 @@ struct Summary {
   const Statement& s;
   const Target& target;
   double by_kind[kLoopKindCount] = {1, 1, 1, 1, 1, 1, 1};  ///< product of the extents of the loops of a kind
-  /// The innermost loops from here on are unrolled or vectors: code without a branch.
+  /// The innermost loops from here on are unrolled, vectors or a unit's: code without a branch.
   int body = 0;
   int vector_loop = -1;  ///< number of the innermost loop; -1: none
   double lanes = 1;      ///< elements of a vector register
@@ -32,6 +32,8 @@ struct Summary {
   double vector_width() const;
   /// Iterations in the body, counted in vector instructions.
   double body_instructions() const;
+  /// Products of a CPU's unit in the body, nests of warp loops; 0: it has none.
+  double body_products() const;
   /// Registers that the body loads, without accumulators.
   double body_loads() const;
   /// Bytes loaded into a cache of this size while the whole nest runs: the outermost loops whose footprint fits keep

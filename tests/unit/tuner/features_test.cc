@@ -6,6 +6,8 @@
 #include <set>
 
 #include "tuner/features/nest.h"
+#include "tuner/features/roofline.h"
+#include "tuner/features/summary.h"
 
 namespace hone {
 namespace {
@@ -178,6 +180,39 @@ TEST(Features, SurviveDeepNests) {
   m.kernels.push_back({"deep", {y}, {}, body});
   for (float x : features_of(m, avx512())) EXPECT_TRUE(std::isfinite(x));
   EXPECT_FLOAT_EQ(feature(features_of(m, avx512()), "main.executions"), 40);
+}
+
+// C[a,i,b,j] += A[t,a,i,k,w] * B[t,b,k,j,w] of bf16: `high` x `wide` products of a unit, `steps` times.
+Module tiles(int64_t high, int64_t wide, int64_t steps) {
+  const Buffer a = make_buffer("A", bf16, {1 << 20}), b = make_buffer("B", bf16, {1 << 20}),
+               c = make_buffer("C", f32, {1 << 16}, BufferScope::kStack);
+  const Var t("t"), y("y"), x("x"), i("i"), j("j"), k("k"), w("w");
+  const Expr at = Expr(y) * 4096 + Expr(x) * 256 + Expr(i) * 16 + Expr(j);
+  Stmt s = make_store(
+      c, {at},
+      load(c, {at}) + cast(f32, load(a, {Expr(t) * 32 + Expr(y) * 65536 + Expr(i) * 1024 + Expr(k) * 2 + w})) *
+                          cast(f32, load(b, {Expr(t) * 512 + Expr(x) * 65536 + Expr(k) * 32 + Expr(j) * 2 + w})));
+  for (const auto& [var, extent] : {std::pair(w, 2), {k, 16}, {j, 16}, {i, 16}})
+    s = make_for(var, make_int(0), make_int(extent), LoopKind::kWarp, s);
+  s = make_for(x, make_int(0), make_int(wide), LoopKind::kUnroll, s);
+  s = make_for(y, make_int(0), make_int(high), LoopKind::kUnroll, s);
+  s = make_for(t, make_int(0), make_int(steps), LoopKind::kSerial, s);
+  Module m;
+  m.kernels.push_back({"tiles", {a, b, c}, {}, s});
+  return m;
+}
+
+TEST(Nest, TilesTakeTheTimeOfTheirProductsOrOfTheirLoads) {
+  const auto compute = [](int64_t high, int64_t wide) {
+    const nest::Nests nests = nest::nests_of(tiles(high, wide, 32));
+    const nest::Summary f(nests.statements.at(0), avx512());
+    EXPECT_EQ(f.body_products(), high * wide);
+    return nest::cycles_of(f).compute;
+  };
+  EXPECT_EQ(compute(2, 2), 32 * 4 * 16) << "four products, four loads";
+  EXPECT_EQ(compute(1, 1), 32 * 16) << "one product, two loads";
+  const nest::Nests plain = nest::nests_of(product({}));
+  EXPECT_EQ(nest::Summary(plain.statements.at(0), avx512()).body_products(), 0);
 }
 
 }  // namespace
