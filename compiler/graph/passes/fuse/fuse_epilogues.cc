@@ -125,7 +125,7 @@ class EpilogueFuser : public Rewriter {
         if (!is_as_wanted(types.inputs[i], type(inputs[i]))) return std::nullopt;
       return is_as_wanted(types.outputs[0], type(e.outputs[0])) ? std::optional(w) : std::nullopt;
     };
-    return become_if_allowed(e, with_both, inputs, &a);
+    return become_if_allowed(e, inputs, with_both, &a);
   }
 };
 

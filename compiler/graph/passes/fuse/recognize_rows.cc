@@ -197,7 +197,7 @@ class RowRecognizer : public Rewriter {
       std::optional<Workload> w = row_operator_of(c_.operators, op, read);
       return inferred(*w).outputs[0] == type(last->outputs[0]) ? w : std::nullopt;
     };
-    become_if_allowed(*last, row_operator, std::move(inputs), &n);
+    become_if_allowed(*last, std::move(inputs), row_operator, &n);
   }
 };
 

@@ -87,8 +87,7 @@ class ChainSimplifier : public Rewriter {
     const DType x = dtype(n.inputs[0]);
     Chain chain = elementwise_shape(n.workload).chain;
     if (simplify(&chain, x, meets_a_step(n.outputs[0])))
-      become_if_allowed(
-          n, [&] { return with_functions(n.workload, chain, x, c_.functions); }, n.inputs);
+      become_if_allowed(n, n.inputs, [&] { return with_functions(n.workload, chain, x, c_.functions); });
     return false;
   }
 

@@ -29,8 +29,7 @@ Graph fold_pads(const Graph& g, const PassContext& context) {
     std::vector<ValueId> inputs = n.inputs;
     inputs[0] = pad->inputs[0];
     // It may be more than an operator's padding may be.
-    r.become_if_allowed(
-        n, [&] { return with_padding_for(n.workload, *zeros); }, std::move(inputs));
+    r.become_if_allowed(n, std::move(inputs), [&] { return with_padding_for(n.workload, *zeros); });
     return false;
   });
 }
