@@ -159,9 +159,10 @@ ValueId GraphBuilder::slice(ValueId x, const std::vector<int64_t>& begin, const 
                  {x}, name);
 }
 
-ValueId GraphBuilder::pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-                          const std::string& name) {
-  return add_one("pad", {{"before", absl::StrJoin(before, ":")}, {"after", absl::StrJoin(after, ":")}}, {x}, name);
+ValueId GraphBuilder::pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after) {
+  const std::vector<int64_t> none(before.size(), 0);
+  if (before == none && after == none) return x;
+  return add_one("pad", {{"before", absl::StrJoin(before, ":")}, {"after", absl::StrJoin(after, ":")}}, {x});
 }
 
 ValueId GraphBuilder::elementwise(std::string_view chain, ValueId x, std::vector<ValueId> operands,

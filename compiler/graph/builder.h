@@ -42,9 +42,8 @@ class GraphBuilder {
   /// `size` elements along each axis, from `begin` on, every `step`-th; without steps each.
   ValueId slice(ValueId x, const std::vector<int64_t>& begin, const std::vector<int64_t>& size,
                 const std::vector<int64_t>& step = {}, const std::string& name = "");
-  /// Zeros around x: so many elements before and behind along each axis.
-  ValueId pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after,
-              const std::string& name = "");
+  /// Zeros around x: so many elements before and behind along each axis. x itself where there are none.
+  ValueId pad(ValueId x, const std::vector<int64_t>& before, const std::vector<int64_t>& after);
   /// Functions of x (a chain, ops/chain.h); `operands` are the chain's operands, in order.
   ValueId elementwise(std::string_view chain, ValueId x, std::vector<ValueId> operands = {},
                       const std::string& name = "");

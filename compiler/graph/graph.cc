@@ -15,13 +15,12 @@ Uses uses_of(const Graph& g) {
     for (const ValueId v : g.nodes[n].inputs) u.readers[v].push_back(static_cast<int>(n));
     for (const ValueId v : g.nodes[n].outputs) u.producer[v] = static_cast<int>(n);
   }
-  for (const Port& p : g.outputs)
-    if (p.value != kNoValue) u.is_output[p.value] = true;
+  each_value(g.outputs, [&](ValueId v) { u.is_output[v] = true; });
   return u;
 }
 
 const Node* producer_of(const Graph& g, const Uses& uses, ValueId v) {
-  const int n = uses.producer[v];
+  const int n = v == kNoValue ? -1 : uses.producer[v];
   return n < 0 ? nullptr : &g.nodes[n];
 }
 

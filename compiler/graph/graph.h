@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "compiler/graph/id_vector.h"
@@ -62,6 +63,18 @@ struct Graph {
   bool is_constant(ValueId id) const { return value(id).constant.has_value(); }
 };
 
+/// Calls `f` with each value that a node reads or makes, and with each that ports have; they may be changed.
+template <class NodeOrPorts, class F>
+void each_value(NodeOrPorts& of, const F& f) {
+  if constexpr (std::is_same_v<std::remove_const_t<NodeOrPorts>, Node>) {
+    for (auto* values : {&of.inputs, &of.outputs})
+      for (auto& v : *values) f(v);
+  } else {
+    for (auto& port : of)
+      if (port.value != kNoValue) f(port.value);
+  }
+}
+
 /// Where each value is used.
 struct Uses {
   IdVector<int> producer;              ///< node that computes it; -1: an input or a constant
@@ -70,7 +83,7 @@ struct Uses {
 };
 Uses uses_of(const Graph& g);
 
-/// The node that computes `v`; null: none does.
+/// The node that computes `v`, which may be kNoValue; null: none does.
 const Node* producer_of(const Graph& g, const Uses& uses, ValueId v);
 /// The same when its result is read by one node, once, and is no output of the graph; else null.
 const Node* own_producer_of(const Graph& g, const Uses& uses, ValueId v);

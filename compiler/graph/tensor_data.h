@@ -1,6 +1,7 @@
 // Tensors with their elements: a graph's constants, and results of its interpreter.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,5 +44,13 @@ class TensorData {
   std::shared_ptr<const void> owner_;
   std::span<const char> bytes_;
 };
+
+/// A copy of the elements, which are of type T; the tensor's own may lie anywhere in memory.
+template <class T>
+std::vector<T> elements_of(const TensorData& data) {
+  std::vector<T> out(data.bytes().size() / sizeof(T));
+  std::memcpy(out.data(), data.bytes().data(), out.size() * sizeof(T));
+  return out;
+}
 
 }  // namespace hone

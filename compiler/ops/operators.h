@@ -54,6 +54,12 @@ struct Concat {
 struct Slice {
   static constexpr std::string_view kName = "slice";
 };
+struct DepthToSpace {
+  static constexpr std::string_view kName = "depth_to_space";
+};
+struct SpaceToDepth {
+  static constexpr std::string_view kName = "space_to_depth";
+};
 struct Pad {
   static constexpr std::string_view kName = "pad";
 };

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <set>
 #include <span>
 
@@ -18,15 +17,8 @@
 namespace hone {
 namespace {
 
-// The elements of a tensor of f32, copied: they may lie anywhere.
-std::vector<float> floats_of(const TensorData& data) {
-  std::vector<float> out(static_cast<size_t>(data.elements()));
-  std::memcpy(out.data(), data.bytes().data(), data.bytes().size());
-  return out;
-}
-
 bool is_finite(const TensorData& data) {
-  const std::vector<float> values = floats_of(data);
+  const std::vector<float> values = elements_of<float>(data);
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
@@ -41,7 +33,7 @@ bool is_product(const Graph& g, const Node& n) {
 // The nearest of -127 to 127 steps, for each output channel, and back.
 TensorData rounded_weights(const TensorData& data) {
   constexpr double kMostSteps = 127;
-  std::vector<float> out = floats_of(data);
+  std::vector<float> out = elements_of<float>(data);
   const auto channels = static_cast<size_t>(data.type().shape[0]);
   const size_t each = out.size() / channels;
   for (size_t c = 0; c < channels; ++c) {

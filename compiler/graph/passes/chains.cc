@@ -133,6 +133,8 @@ const double* number_of(const ChainLink& link) {
   return is_of_one ? std::get_if<double>(&link.arguments[0]) : nullptr;
 }
 
+double in_f32(double number) { return std::stod(fmt::format("{}", static_cast<float>(number))); }
+
 BoundLink link_with(const FunctionTable& functions, std::string_view function, double number) {
   return {{functions.find(function), {number}, std::nullopt}, {}};
 }

@@ -33,7 +33,7 @@ struct BoundChain {
 
 /// Calls `f` with each label that arguments of these links (of a constant chain, too) name.
 template <class Links, class F>
-void each_label(Links& links, const F& f) {
+void each_label(Links&& links, const F& f) {
   for (auto& link : links)
     for (auto& a : link.arguments)
       if (auto* label = std::get_if<Label>(&a)) f(*label);
@@ -87,6 +87,8 @@ size_t labels_of(std::span<const ChainLink> links);
 bool is(const ChainLink& link, std::string_view function);
 /// The number in a function of one alone, which converts nothing; else null.
 const double* number_of(const ChainLink& link);
+/// A number as f32 holds it, with the digits of that.
+double in_f32(double number);
 /// `function` with a number, and with an operand.
 BoundLink link_with(const FunctionTable& functions, std::string_view function, double number);
 BoundLink link_with(const FunctionTable& functions, std::string_view function, Operand::Kind kind, ValueId operand);

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
@@ -116,32 +114,26 @@ class PreprocessingFolder : public Rewriter {
     return true;
   }
 
-  // `data` [outer, channels, inner] with the channels in the opposite order.
-  static TensorData reversed(const TensorData& data, int64_t outer, int64_t channels) {
-    const std::span<const char> from = data.bytes();
-    const auto inner = static_cast<int64_t>(from.size()) / outer / channels;
-    std::string bytes;
-    for (int64_t o = 0; o < outer; ++o)
-      for (int64_t c = channels; c-- > 0;)
-        bytes.append(from.data() + (o * channels + c) * inner, static_cast<size_t>(inner));
-    return {data.type(), std::move(bytes)};
+  // A constant with the channels, along this axis, in the opposite order; named after `of`.
+  ValueId reversed(ValueId v, size_t axis, ValueId of) {
+    const Extents whole = b_.type(v).shape;
+    Extents begin(whole.size(), 0), step(whole.size(), 1);
+    begin[axis] = whole[axis] - 1, step[axis] = -1;
+    return b_.slice(v, begin, whole, step, name(of) + "_reversed");
   }
 
   bool add(const Node& n, const Preprocessing& p) {
-    const ConvShape& s = conv_shape(n.workload);
     const auto w = if_allowed([&] {  // nothing where the chain is too long
       return with_picture(n.workload, dtype(p.picture), p.is_interleaved, p.chain.chain, c_.functions);
     });
     if (!w) return false;
     if (!p.origin.empty()) b_.set_origin(p.origin + " + " + n.origin);
-    const auto in_order = [&](ValueId v, bool is_reversed, int64_t outer) {
-      return is_reversed ? b_.constant(reversed(data(v), outer, s.ci), name(v) + "_reversed") : now(v);
-    };
+    const ValueId weights = now(n.inputs[1]);
     std::vector<ValueId> inputs{with_shape(now(p.picture), physical_types(*w).inputs[0].type.shape),
-                                in_order(n.inputs[1], p.reverses_channels, s.co)};
+                                p.reverses_channels ? reversed(weights, 1, n.inputs[1]) : weights};
     for (const ValueId v : p.chain.operands) {
-      const bool is_one = has_one_element(v);
-      inputs.push_back(with_shape(in_order(v, !is_one && p.reverses_operands(), 1), {is_one ? 1 : s.ci}));
+      const ValueId operand = with_shape(now(v), {element_count(shape(v))});
+      inputs.push_back(p.reverses_operands() && !has_one_element(v) ? reversed(operand, 0, v) : operand);
     }
     for (size_t i = 2; i < n.inputs.size(); ++i) inputs.push_back(now(n.inputs[i]));
     return replace(n, *w, inputs);

@@ -50,29 +50,22 @@ class ScaleFolder : public Rewriter {
   // A link that scales or shifts by numbers that are known, applied to `a`; false: it is none.
   bool apply(const BoundLink& bound, Affine* a) const {
     const ChainLink& link = bound.link;
-    const ValueId operand = bound.operand();
-    if (!link.function || link.arguments.size() != 1 || link.result) return false;
+    const bool shifts = is(link, "add") || is(link, "sub"), scales = is(link, "mul") || is(link, "div");
+    if (link.result || !(shifts || scales)) return false;
     std::vector<double> by;
-    if (const double* number = number_of(link)) {
-      by.assign(a->scale.size(), *number);
-    } else if (operand != kNoValue && is_constant(operand)) {
-      by = data(operand).values();
-      if (by.size() == 1)
-        by.assign(a->scale.size(), by[0]);
-      else if (std::get<Operand>(link.arguments[0]).kind != Operand::Kind::kChannel)
-        return false;
-    }
-    if (by.size() != a->scale.size()) return false;
-    const std::string& f = link.function->name;
-    for (size_t c = 0; c < by.size(); ++c) {
-      if (f == "add" || f == "sub") {
-        a->shift[c] += f == "add" ? by[c] : -by[c];
-      } else if (f == "mul" || f == "div") {
-        const double factor = f == "mul" ? by[c] : 1 / by[c];
-        a->scale[c] *= factor;
-        a->shift[c] *= factor;
+    if (const double* number = number_of(link)) by = {*number};
+    if (bound.operand() != kNoValue && is_constant(bound.operand())) by = data(bound.operand()).values();
+    const size_t channels = a->scale.size();
+    if (by.size() == 1)
+      by = std::vector<double>(channels, by[0]);
+    else if (by.size() != channels || std::get<Operand>(link.arguments[0]).kind != Operand::Kind::kChannel)
+      return false;
+    for (size_t c = 0; c < channels; ++c) {
+      if (shifts) {
+        a->shift[c] += is(link, "add") ? by[c] : -by[c];
       } else {
-        return false;
+        const double factor = is(link, "mul") ? by[c] : 1 / by[c];
+        a->scale[c] *= factor, a->shift[c] *= factor;
       }
     }
     return true;
@@ -89,21 +82,18 @@ class ScaleFolder : public Rewriter {
     for (size_t w = 0; w < values.size(); ++w)
       take(values[w], w / channel, own_channels ? w % channel / inner : w / channel);
   }
-  // Weights times `scale`, one for each output channel; with `by_input`, one for each of the input's.
-  std::optional<TensorData> scaled_weights(const Node& n, const std::vector<double>& scale, bool by_input) const {
-    std::vector<double> values;
-    each_weight(n, scale.size(), [&](double w, size_t o, size_t i) { values.push_back(w * scale[by_input ? i : o]); });
-    return data_of(type(n.inputs[1]), values);
-  }
 
-  // A node with these links, behind a shift of its channels if there is one, and other weights if there are some.
-  std::optional<Rewritten> folded(const Node& n, std::vector<BoundLink> links, const TensorData* shift,
-                                  const TensorData* weight) {
+  // A node with these weights (none: its own), whose channels are shifted in front of these links.
+  std::optional<Rewritten> folded(const Node& n, std::vector<BoundLink> links, const std::vector<double>& weights,
+                                  const Affine& front) {
+    const auto weight = weights.empty() ? data(n.inputs[1]) : data_of(type(n.inputs[1]), weights);
+    const auto shift = shift_of(n, front.shift);
+    if (!weight || !shift) return std::nullopt;
     const auto constant_of = [&](const TensorData& data) { return constant(data, n.inputs[1], "_folded"); };
-    if (shift)
+    if (front.shifts())
       links.insert(links.begin(), link_with(c_.functions, "add", Operand::Kind::kChannel, constant_of(*shift)));
     auto out = with_links(n, links, shape(n.outputs[0]), c_.functions);
-    if (out && weight) out->inputs[1] = constant_of(*weight);
+    if (out && !weights.empty()) out->inputs[1] = constant_of(*weight);
     return out;
   }
 
@@ -115,13 +105,12 @@ class ScaleFolder : public Rewriter {
     while (count < links.size() && apply(links[count], &a)) ++count;
     const bool is_bias = count == 1 && !a.scales() && links[0].operand() != kNoValue;
     links.erase(links.begin(), links.begin() + static_cast<std::ptrdiff_t>(count));
-    if (!is_continuous(chain_of(links).links)) return;  // a difference of a rounding could become a step
-    if (count == 0 || is_bias) return;
-    const auto shift = shift_of(n, a.shift);
-    const auto weight = a.scales() ? scaled_weights(n, a.scale, false) : std::nullopt;
-    if (!shift || (a.scales() && !weight)) return;
-    if (auto own = folded(n, links, a.shifts() ? &*shift : nullptr, a.scales() ? &*weight : nullptr))
-      become(n, own->workload, std::move(own->inputs));
+    // Behind what rounds, a difference in the last place could become a step.
+    if (count == 0 || is_bias || !is_continuous(chain_of(links).links)) return;
+    std::vector<double> weights;
+    if (a.scales())
+      each_weight(n, a.scale.size(), [&](double w, size_t o, size_t) { weights.push_back(w * a.scale[o]); });
+    if (auto own = folded(n, links, weights, a)) become(n, own->workload, std::move(own->inputs));
   }
 
   // Whether `n` reads `v` as the image or matrix that its weights are applied to, and nowhere else.
@@ -141,43 +130,37 @@ class ScaleFolder : public Rewriter {
       return;
     std::vector<BoundLink> links = bound_links(n);
     // From the end on, as long as all that follows scales and shifts; the first links are in the weights already.
-    const auto from = [&](size_t l) -> std::optional<Affine> {
-      Affine out(channels(n));
-      for (; l < links.size(); ++l)
-        if (!apply(links[l], &out)) return std::nullopt;
-      return out;
-    };
     size_t kept = links.size();
-    Affine a(channels(n)), left = a;  // the parts that go on and that stay
-    for (std::optional<Affine> tail; kept > 1 && (tail = from(kept - 1)); --kept) a = *tail;
+    Affine a(channels(n)), left = a, tried = a;  // the parts that go on and that stay
+    while (kept > 1 && apply(links[kept - 1], &tried)) --kept;
     if (kept == links.size()) return;
+    for (size_t l = kept; l < links.size(); ++l) apply(links[l], &a);
+    links.resize(kept);
     if (std::any_of(all.begin(), all.end(), [](const Node* reader) { return has_border(*reader); })) {
       if (!a.scales()) return;
-      for (size_t c = 0; c < a.scale.size(); ++c) {
-        left.shift[c] = std::exchange(a.shift[c], 0) / a.scale[c];
-        if (!std::isfinite(left.shift[c])) return;
-      }
+      for (size_t c = 0; c < a.scale.size(); ++c) left.shift[c] = std::exchange(a.shift[c], 0) / a.scale[c];
     }
-    links.resize(kept);
     if (left.shifts()) {
-      const bool is_one = std::count(left.shift.begin(), left.shift.end(), left.shift[0]) ==
-                          static_cast<std::ptrdiff_t>(left.shift.size());
-      if (is_one) left.shift.resize(1);
-      const auto shift = shift_of(n, left.shift);
+      std::vector<double>& s = left.shift;
+      const bool is_one = std::adjacent_find(s.begin(), s.end(), std::not_equal_to<>()) == s.end();
+      if (is_one) s.resize(1);
+      const auto shift = shift_of(n, s);
       if (!shift) return;
       links.push_back(link_with(c_.functions, "add", is_one ? Operand::Kind::kOne : Operand::Kind::kChannel,
                                 constant(*shift, n.inputs[1], "_folded")));
     }
-    auto own = folded(n, links, nullptr, nullptr);
+    auto own = folded(n, links, {}, Affine(channels(n)));
     if (!own) return;
     // All or nothing: the folded weights of each reader.
     std::vector<Rewritten> changed;
     for (const Node* reader : all) {
-      std::vector<double> behind(channels(*reader), 0);  // nothing is padded where there is a shift
-      each_weight(*reader, a.shift.size(), [&](double w, size_t o, size_t i) { behind[o] += w * a.shift[i]; });
-      const auto weight = scaled_weights(*reader, a.scale, true), shift = shift_of(*reader, behind);
-      auto of = weight && shift ? folded(*reader, bound_links(*reader), a.shifts() ? &*shift : nullptr, &*weight)
-                                : std::nullopt;
+      Affine behind(channels(*reader));  // nothing is padded where there is a shift
+      std::vector<double> weights;
+      each_weight(*reader, a.shift.size(), [&](double w, size_t o, size_t i) {
+        behind.shift[o] += w * a.shift[i];
+        weights.push_back(w * a.scale[i]);
+      });
+      auto of = folded(*reader, bound_links(*reader), weights, behind);
       if (!of) return;
       changed.push_back(std::move(*of));
     }

@@ -6,20 +6,16 @@ namespace hone {
 
 Graph remove_dead(const Graph& g) {
   IdVector<bool> is_used(g.values.size(), false);
-  const auto use = [&](const std::vector<Port>& ports) {
-    for (const Port& p : ports)
-      if (p.value != kNoValue) is_used[p.value] = true;
-  };
-  use(g.outputs);
+  const auto use = [&](ValueId v) { is_used[v] = true; };
+  each_value(g.outputs, use);
   Graph out{g.name, {}, g.inputs, g.outputs, {}};
   for (auto n = g.nodes.rbegin(); n != g.nodes.rend(); ++n) {
     if (std::none_of(n->outputs.begin(), n->outputs.end(), [&](ValueId v) { return is_used[v]; })) continue;
     out.nodes.push_back(*n);
-    for (const auto* values : {&n->inputs, &n->outputs})  // one of several outputs may have no reader
-      for (const ValueId v : *values) is_used[v] = true;
+    each_value(*n, use);  // one of several outputs may have no reader
   }
   std::reverse(out.nodes.begin(), out.nodes.end());
-  use(g.inputs);
+  each_value(g.inputs, use);
 
   IdVector<ValueId> now(g.values.size(), kNoValue);
   for (size_t v = 0; v < g.values.size(); ++v) {
@@ -27,12 +23,10 @@ Graph remove_dead(const Graph& g) {
     now[v] = static_cast<ValueId>(out.values.size());
     out.values.push_back(g.values[v]);
   }
-  for (Node& n : out.nodes)
-    for (auto* values : {&n.inputs, &n.outputs})
-      for (ValueId& v : *values) v = now[v];
-  for (std::vector<Port>* ports : {&out.inputs, &out.outputs})
-    for (Port& p : *ports)
-      if (p.value != kNoValue) p.value = now[p.value];
+  const auto renumber = [&](ValueId& v) { v = now[v]; };
+  for (Node& n : out.nodes) each_value(n, renumber);
+  each_value(out.inputs, renumber);
+  each_value(out.outputs, renumber);
   return out;
 }
 

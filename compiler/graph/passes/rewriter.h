@@ -107,7 +107,7 @@ class Rewriter {
   /// The same where `make()`, which gives the workload or nothing, throws no UserError; else false, and nothing
   /// changed.
   template <class Make>
-  bool become_if_allowed(const Node& n, const Make& make, std::vector<ValueId> inputs, const Node* behind = nullptr) {
+  bool become_if_allowed(const Node& n, std::vector<ValueId> inputs, const Make& make, const Node* behind = nullptr) {
     const std::optional<Workload> w = if_allowed(make);
     if (w) become(n, *w, std::move(inputs), behind);
     return w.has_value();

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/rewriter.h"
@@ -8,12 +8,10 @@
 namespace hone {
 namespace {
 
-bool exchanges_last(const Extents& perm) {
-  Extents wanted(perm.size());
-  std::iota(wanted.begin(), wanted.end(), 0);
-  if (wanted.size() < 2) return false;
-  std::swap(wanted.back(), wanted[wanted.size() - 2]);
-  return perm == wanted;
+bool exchanges_last(Extents perm) {
+  if (perm.size() < 2) return false;
+  std::swap(perm.back(), perm[perm.size() - 2]);
+  return std::is_sorted(perm.begin(), perm.end());
 }
 
 class CacheReaders : public Rewriter {
@@ -41,14 +39,14 @@ class CacheReaders : public Rewriter {
 
   std::optional<View> view_of_cache(ValueId v) const {
     View out{v};
-    while (!cache_that_is(graph(), *c_.growth, out.cache)) {
+    for (;;) {
+      if (const auto c = cache_that_is(graph(), *c_.growth, out.cache))
+        return c_.growth->caches[*c].axis + 2 == shape(out.cache).size() ? std::optional(out) : std::nullopt;
       const Node* n = producer<ops::Transpose, ops::Reshape>(out.cache);
       if (!n || !(is<ops::Transpose>(*n) ? exchanges_last(perm_of(*n)) : keeps_matrices(*n))) return std::nullopt;
       out.is_transposed ^= is<ops::Transpose>(*n);
       out.cache = n->inputs[0];
     }
-    const Cache& c = c_.growth->caches[*cache_that_is(graph(), *c_.growth, out.cache)];
-    return c.axis + 2 == shape(out.cache).size() ? std::optional(out) : std::nullopt;
   }
 
   bool keeps_matrices(const Node& n) const {

@@ -29,11 +29,13 @@ Workload with_output_channels(const Workload& w, int64_t channels) {
   return with(w, is<ops::Dense>(w) ? "n" : "co", std::to_string(channels));
 }
 
-Workload with_padding(const Workload& w, int64_t height, int64_t width, const Pads& padding) {
+Workload with_padding_for(const Workload& w, const Pads& ends) {
+  const ConvShape& s = conv_shape(w);
   const std::pair<std::string, std::string> changes[] = {
-      {"h", std::to_string(height)},
-      {"w", std::to_string(width)},
-      {"pad", fmt::format("{}:{}:{}:{}", padding.top, padding.left, padding.bottom, padding.right)}};
+      {"h", std::to_string(s.h - ends.top - ends.bottom)},
+      {"w", std::to_string(s.w - ends.left - ends.right)},
+      {"pad", fmt::format("{}:{}:{}:{}", s.pad_top + ends.top, s.pad_left + ends.left, s.pad_bottom + ends.bottom,
+                          s.pad_right + ends.right)}};
   return Workload::changed(w, changes);
 }
 

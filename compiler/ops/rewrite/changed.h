@@ -22,8 +22,9 @@ Workload with(const Workload& w, std::string_view attribute, std::string_view te
 Workload with_elements(const Workload& w, DType t);
 /// `w`, a convolution or a dense product, with so many output channels.
 Workload with_output_channels(const Workload& w, int64_t channels);
-/// `w`, a convolution, of an image of this size with this padding. UserError for more than an operator may have.
-Workload with_padding(const Workload& w, int64_t height, int64_t width, const Pads& padding);
+/// `w`, a convolution, with so many of the rows and columns at the ends of its image as padding. UserError for more
+/// than an operator may have.
+Workload with_padding_for(const Workload& w, const Pads& ends);
 /// `w`, products of f16 with sums in f32, with sums in f16 (runs.h); nothing where it is something else.
 std::optional<Workload> with_sums_in_f16(const Workload& w);
 

@@ -3,6 +3,9 @@
 #include <string>
 #include <utility>
 
+#include "compiler/ops/operators.h"
+#include "compiler/ops/windows/conv_shape.h"
+
 namespace hone {
 namespace {
 
@@ -10,15 +13,18 @@ using Changes = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace
 
-Workload sums_of_bytes(const Workload& w, const BytesRead& read) {
+Workload sums_of_bytes(const Workload& w, const std::vector<int64_t>& x, std::optional<int64_t> border) {
   Changes changes{{"dtype", "u8:s8:s32:s32"}, {"epilogue", "none"}};
-  if (read.height) {
-    changes.emplace_back("pad", "0");
-    changes.emplace_back("h", std::to_string(*read.height));
-    changes.emplace_back("w", std::to_string(*read.width));
+  if (!is<ops::Dense>(w)) {
+    const ConvShape& s = conv_shape(w);
+    if (x[1] != s.ci) changes.emplace_back("ci", std::to_string(x[1]));
+    if (x[2] != s.h || x[3] != s.w) {
+      changes.emplace_back("pad", "0");
+      changes.emplace_back("h", std::to_string(x[2]));
+      changes.emplace_back("w", std::to_string(x[3]));
+    }
   }
-  if (read.border) changes.emplace_back("border", std::to_string(*read.border));
-  if (read.input_channels) changes.emplace_back("ci", std::to_string(*read.input_channels));
+  if (border) changes.emplace_back("border", std::to_string(*border));
   return Workload::changed(w, changes);
 }
 

@@ -11,14 +11,10 @@
 
 namespace hone {
 
-/// How the image of a convolution, or the first factor of a product, differs from the one of floats.
-struct BytesRead {
-  std::optional<int64_t> height, width;   ///< of an image that brings its border: there is no padding
-  std::optional<int64_t> border;          ///< the byte around an image
-  std::optional<int64_t> input_channels;  ///< more than there were: a word of four is filled up
-};
-/// `w`, a convolution or a dense product, of u8 by s8, summed in s32, without its chain.
-Workload sums_of_bytes(const Workload& w, const BytesRead& read);
+/// `w`, a convolution or a dense product, of u8 by s8, summed in s32, without its chain. `x` is the shape of what it
+/// reads: an image may have more channels than there were (a word of four is filled up), and may bring its border, so
+/// that there is no padding. `border`: the byte around an image that does not.
+Workload sums_of_bytes(const Workload& w, const std::vector<int64_t>& x, std::optional<int64_t> border);
 /// `w`, a batch_matmul, of s8 by u8 or of u8 by s8, in sums of `depth` products.
 Workload matmul_of_bytes(const Workload& w, bool is_first_signed, int64_t depth);
 /// `w`, a dense product in f32, with weights of s8 that are read as f32, without its chain.

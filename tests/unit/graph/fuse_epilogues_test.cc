@@ -165,6 +165,21 @@ output "y" %y f32[1, 8, 8]
   EXPECT_THAT(nodes, HasSubstr("epilogue=add[1x1x1x8]) %x %w %b_1"));
 }
 
+// A number for each row of the product, whose rows the view has in two axes.
+TEST(FuseEpilogues, OperandsOfAxesThatAreOneInFrontOfAView) {
+  const std::string nodes = fused(R"(
+input "x" %x f32[6, 4]
+input "w" %w f32[5, 4]
+input "z" %z f32[2, 3, 1]
+%d = dense(m=6,n=5,k=4) %x %w
+%v = reshape(shape=6x5,to=2x3x5) %d
+%y = elementwise(op=add,shape=2x3x5,operands=2x3x1) %v %z
+output "y" %y f32[2, 3, 5]
+)")
+                                .nodes;
+  EXPECT_THAT(nodes, HasSubstr("epilogue=add[6x1]"));
+}
+
 // One element for each of the middle axis, which the product's own shape does not have.
 TEST(FuseEpilogues, OperandsThatAViewHidesStay) {
   expect_alone(R"(

@@ -138,8 +138,8 @@ TEST(Rewriter, ANodeStaysWhereAnOperatorRefuses) {
   const auto refuse = []() -> Workload { throw UserError("too long"); };
   const auto decline = [] { return std::optional<Workload>(); };
   const Graph made = r.run([&](const Node& n) {
-    EXPECT_FALSE(r.become_if_allowed(n, refuse, {}));
-    EXPECT_FALSE(r.become_if_allowed(n, decline, {}));
+    EXPECT_FALSE(r.become_if_allowed(n, {}, refuse));
+    EXPECT_FALSE(r.become_if_allowed(n, {}, decline));
     return false;
   });
   EXPECT_EQ(to_string(made), to_string(g));

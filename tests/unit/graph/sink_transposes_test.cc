@@ -93,10 +93,7 @@ TEST(SinkTransposes, WhatWouldBeRepeatedForAllStays) {
 %y = elementwise(op=mul,shape=1x24x16x12,operands=1x1x16x1) %r %n
 output "y" %y f32[1, 24, 16, 12]
 )");
-  const Graph sunk = sink_transposes(g, test_context());
-  expect_same_values(g, sunk);
-  EXPECT_NE(to_string(fuse_epilogues(sunk, test_context())).find("dtype=f32,epilogue=none) %x %w"), std::string::npos)
-      << to_string(sunk);
+  EXPECT_EQ(to_string(sink_transposes(g, test_context())), to_string(g));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // conv * 0.0004 + bias, relu, / 0.02, round, saturate:u8   ->   conv * 0.02 + bias / 0.02, round, saturate:u8
 // saturate:u8, * 0.02, minimum[4], / 0.02, round, saturate:u8   ->   saturate:u8, minimum[200]
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,21 +9,13 @@
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
 
 using Links = std::vector<BoundLink>;
 
-// A number as f32 holds it, with the digits of that.
-double in_f32(double v) { return std::stod(fmt::format("{}", static_cast<float>(v))); }
 bool saturates_to_bytes(const ChainLink& l) { return is(l, "saturate") && l.result && is_byte(*l.result); }
-
-// The bounds of functions from a byte to a byte of the same type that do nothing else.
-struct Bounds {
-  int64_t least, most;
-};
 
 class RequantizationFolder : public Rewriter {
  public:
@@ -67,33 +57,27 @@ class RequantizationFolder : public Rewriter {
     return changed;
   }
 
-  // The last product by a constant in front of link `d`, if the links between the two commute with `factor`.
-  std::optional<size_t> product_before(const Links& links, size_t d, double factor) const {
+  // Applies `factor` in front of link `d`: to the last product by a constant and to the constants between the two,
+  // which commute with it. False, and nothing changed, when there is no such product, or f32 does not hold a new
+  // constant.
+  bool pass_back(Links* links, size_t d, double factor) {
+    Links out = *links;
     for (size_t m = d; m-- > 0;) {
-      const BoundLink& l = links[m];
-      if (l.link.result && *l.link.result != f32) return std::nullopt;
+      BoundLink& l = out[m];
       const auto applies = [&](auto... functions) { return (is(l.link, functions) || ...); };
       const bool has_number = l.link.arguments.size() == 1 && std::holds_alternative<double>(l.link.arguments[0]),
                  is_known =
-                     has_number || (l.operand() != kNoValue && is_constant(l.operand()) && dtype(l.operand()) == f32);
-      if (is_known && applies("mul")) return factor > 0 || m + 1 == d ? std::optional(m) : std::nullopt;
-      const bool scales =
-          applies("relu") || (has_number && applies("maximum", "minimum")) || (is_known && applies("add", "sub"));
-      if (!scales) return std::nullopt;
+                     has_number || (l.operand() != kNoValue && is_constant(l.operand()) && dtype(l.operand()) == f32),
+                 is_product = is_known && applies("mul"),
+                 commutes = is_product ? factor > 0 || m + 1 == d
+                                       : applies("relu") || (has_number && applies("maximum", "minimum")) ||
+                                             (is_known && applies("add", "sub"));
+      if (!commutes || (l.link.result && *l.link.result != f32) || !scale(&l, factor)) return false;
+      if (!is_product) continue;
+      *links = std::move(out);
+      return true;
     }
-    return std::nullopt;
-  }
-
-  // Applies `factor` in front of link `d`: to the last product by a constant and to the constants between the two.
-  // False, and nothing changed, when there is no such product, or f32 does not hold a new constant.
-  bool pass_back(Links* links, size_t d, double factor) {
-    const auto begin = product_before(*links, d, factor);
-    if (!begin) return false;
-    Links out = *links;
-    for (size_t l = *begin; l < d; ++l)
-      if (!scale(&out[l], factor)) return false;
-    *links = std::move(out);
-    return true;
+    return false;
   }
 
   // A link's number or operand; false where f32 does not hold it.
@@ -111,12 +95,10 @@ class RequantizationFolder : public Rewriter {
     return true;
   }
 
-  // Bounds in front of a rounding at `round` that the saturation behind it has, too.
+  // Bounds in front of the rounding at `round` that the saturation behind it has, too.
   static void drop_clips(Links* links, size_t round) {
-    if (round + 1 >= links->size()) return;
-    const ChainLink &rounding = (*links)[round].link, &saturation = (*links)[round + 1].link;
-    if (!is(rounding, "round") || !saturates_to_bytes(saturation)) return;
-    const bool is_signed = *saturation.result == i8;
+    if (round + 1 == links->size() || !saturates_to_bytes((*links)[round + 1].link)) return;
+    const bool is_signed = *(*links)[round + 1].link.result == i8;
     while (round > 0) {
       const ChainLink& l = (*links)[round - 1].link;
       const double* bound = number_of(l);
@@ -127,19 +109,17 @@ class RequantizationFolder : public Rewriter {
     }
   }
 
-  std::optional<Bounds> bounds_of(const Chain& chain, DType t) const {
+  // Links from a byte to a byte of the same type as bounds, where they do nothing else and these are fewer.
+  Links as_bounds(const Links& part, DType t) const {
     const TensorData bytes = all_bytes(t);
-    const std::vector<int64_t> all = bytes.numbers(), table = evaluated(chain, {bytes}, c_).numbers();
+    const std::vector<int64_t> all = bytes.numbers(), table = evaluated(chain_of(part), {bytes}, c_).numbers();
+    const int64_t least = table.front(), most = table.back();
     for (size_t i = 0; i < all.size(); ++i)
-      if (table[i] != std::clamp(all[i], std::min(table.front(), table.back()), table.back())) return std::nullopt;
-    return Bounds{table.front(), table.back()};
-  }
-  Links links_of(const Bounds& b, DType t) const {
-    const int64_t least = t == u8 ? 0 : -128, most = t == u8 ? 255 : 127;
+      if (table[i] != std::clamp(all[i], std::min(least, most), most)) return part;
     Links out;
-    if (b.least > least) out.push_back(link_with(c_.functions, "maximum", static_cast<double>(b.least)));
-    if (b.most < most) out.push_back(link_with(c_.functions, "minimum", static_cast<double>(b.most)));
-    return out;
+    if (least > all.front()) out.push_back(link_with(c_.functions, "maximum", static_cast<double>(least)));
+    if (most < all.back()) out.push_back(link_with(c_.functions, "minimum", static_cast<double>(most)));
+    return out.size() < part.size() ? out : part;
   }
 
   // From one byte to the next, as long as that makes a chain shorter. `value` is the type that it begins with.
@@ -161,24 +141,16 @@ class RequantizationFolder : public Rewriter {
     return changed;
   }
 
-  // Links from a byte to a byte, as bounds where these are fewer.
-  Links as_bounds(const Links& part, DType t) const {
-    const auto bounds = bounds_of(chain_of(part), t);
-    Links out = bounds ? links_of(*bounds, t) : part;
-    return out.size() < part.size() ? out : part;
-  }
-
   // A node of its own: when it does nothing to the bytes, the bytes replace it.
   bool shorten(const Node& n) {
     const DType t = dtype(n.outputs[0]);
     if (n.inputs.size() != 1 || !is_byte(t) || dtype(n.inputs[0]) != t) return false;
-    const Chain& chain = elementwise_shape(n.workload).chain;
-    const auto bounds = bounds_of(chain, t);
-    if (!bounds) return false;
-    const Chain shorter = chain_of(links_of(*bounds, t));
+    Links links;
+    for (const ChainLink& l : elementwise_shape(n.workload).chain.links) links.push_back({l, {}});
+    const Chain shorter = chain_of(as_bounds(links, t));
     if (shorter.empty())
       return !is_output(n.outputs[0]) && shape(n.inputs[0]) == shape(n.outputs[0]) && replace(n, now(n.inputs[0]));
-    if (shorter.links.size() < chain.links.size())
+    if (shorter.links.size() < links.size())
       if (const auto w = with_functions(n.workload, shorter, t, c_.functions)) become(n, *w, n.inputs);
     return false;
   }

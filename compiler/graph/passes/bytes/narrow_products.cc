@@ -6,12 +6,12 @@
 #include <map>
 #include <numeric>
 
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/bytes/whole_weights.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/constants.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/products/product.h"
@@ -90,15 +90,14 @@ class ProductNarrower : public Rewriter {
 
   // An image of bytes inside of its convolution's border, which is the zero point that only a call knows.
   ValueId with_border(ValueId image, const Bytes& bytes, const ConvShape& s) {
-    const ValueId padded = b_.pad(image, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
-    const int64_t h = b_.type(padded).shape[2], w = b_.type(padded).shape[3];
-    std::vector<uint8_t> inside;
-    for (int64_t y = 0; y < h; ++y)
-      for (int64_t x = 0; x < w; ++x)
-        inside.push_back(y >= s.pad_top && y < h - s.pad_bottom && x >= s.pad_left && x < w - s.pad_right ? 1 : 0);
+    const auto padded = [&](ValueId v) {
+      return b_.pad(v, {0, 0, s.pad_top, s.pad_left}, {0, 0, s.pad_bottom, s.pad_right});
+    };
+    const std::vector<uint8_t> inside(static_cast<size_t>(s.h * s.w), 1);
     const ValueId zero = b_.elementwise(fmt::format("cast:s16+add[{}]:u8", bytes.steps.zero),
                                         with_shape(now(byte_behind(bytes.zero)), {1, 1, 1, 1}));
-    return b_.elementwise("where", padded, {b_.constant(tensor_of({boolean, {1, 1, h, w}}, inside)), zero});
+    const ValueId is_inside = padded(b_.constant(tensor_of({boolean, {1, 1, s.h, s.w}}, inside)));
+    return b_.elementwise("where", padded(image), {is_inside, zero});
   }
 
   // The results of functions for each byte; the function nearest to the bytes is the last of the list.
@@ -127,15 +126,9 @@ class ProductNarrower : public Rewriter {
     }
     if (functions.empty()) return std::nullopt;
     const DType type = dtype(v);
-    std::string key = to_string(type);
-    for (const Node* f : functions)
-      key += "+" + f->workload.attributes.text("op") + ":" + to_string(dtype(f->outputs[0]));
-    auto known = steps_.find(key);
-    if (known == steps_.end())
-      known = steps_.emplace(key, grid_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2)).first;
-    if (!known->second) return std::nullopt;
-    Bytes out{now(v), *known->second, zero};
-    if (zero != kNoValue && out.steps.scale != 1) return std::nullopt;
+    const auto steps = grid_of(table_of(functions, type), type == u8 ? 0 : -kBytes / 2);
+    if (!steps || (zero != kNoValue && steps->scale != 1)) return std::nullopt;
+    Bytes out{now(v), *steps, zero};
     if (type == i8) {
       out.value = unsigned_of(v);
       out.steps.zero += kBytes / 2;
@@ -193,27 +186,15 @@ class ProductNarrower : public Rewriter {
     }
 
     // A few input channels are filled up to a word, because four bytes are multiplied at once.
-    ValueId image = bytes->value;
-    TensorData factors = tensor_of({i8, weight.type().shape}, whole->numbers);
     const int64_t missing = is<ops::Conv2d>(n) ? missing_channels(*image_shape) : 0;
-    BytesRead read;
-    if (missing > 0) {
-      const auto with_zeros = [&](ValueId v) { return b_.pad(v, {0, 0, 0, 0}, {0, missing, 0, 0}); };
-      image = with_zeros(image);
-      factors = *b_.constant_of(with_zeros(b_.constant(std::move(factors))));
-      read.input_channels = weight.type().shape[1] + missing;
-    }
-    if (has_own_border) {
-      image = with_border(image, *bytes, *image_shape);
-      const Extents& bordered = b_.type(image).shape;
-      read.height = bordered[2], read.width = bordered[3];
-    } else if (has_border(n)) {
-      read.border = bytes->steps.zero;
-    }
-    const ValueId weights = of_weights(n, std::move(factors));
-    ValueId v = b_.add(sums_of_bytes(n.workload, read), {image, weights}).front();
+    const auto with_zeros = [&](ValueId v) { return b_.pad(v, {0, 0, 0, 0}, {0, missing, 0, 0}); };
+    const ValueId weights = with_zeros(of_weights(n, tensor_of({i8, weight.type().shape}, whole->numbers)));
+    ValueId x = with_zeros(bytes->value);
+    if (has_own_border) x = with_border(x, *bytes, *image_shape);
+    const auto border = has_border(n) && !has_own_border ? std::optional(bytes->steps.zero) : std::nullopt;
+    ValueId v = b_.add(sums_of_bytes(n.workload, b_.type(x).shape, border), {x, weights}).front();
     Extents by_channel(b_.type(v).shape.size(), 1);
-    by_channel[image_shape ? 1 : by_channel.size() - 1] = static_cast<int64_t>(channels);
+    by_channel[channel_axis(by_channel)] = static_cast<int64_t>(channels);
     const auto apply = [&](const std::string& op, TensorData operand) {
       v = b_.elementwise(op, v, {of_weights(n, std::move(operand))});
     };
@@ -230,19 +211,15 @@ class ProductNarrower : public Rewriter {
       const ValueId own = b_.constant(tensor_of({i32, by_channel}, sums));
       v = b_.elementwise("sub", v, {b_.elementwise("mul", own, {zero})});
     }
-    const std::vector<double> bias = has_bias ? data(n.inputs[2]).values() : std::vector<double>{};
     const double room = 0x1p31 - static_cast<double>(each * (kBytes - 1) * kMostFactor);  // that s32 leaves a bias
-    const bool joins_bias =
-        has_bias && join_bias(bias, of_numbers ? std::vector<double>(channels, 1) : scales, room, &shift);
+    const bool joins_bias = has_bias && join_bias(data(n.inputs[2]).values(), scales, room, &shift);
     if (std::any_of(shift.begin(), shift.end(), [](int32_t s) { return s != 0; }))
       apply("add", tensor_of({i32, by_channel}, shift));
     if (of_floats) {
       v = b_.elementwise("cast:f32", v);
       apply("mul", floats_of({f32, by_channel}, scales));
     }
-    if (has_bias && !joins_bias)
-      apply("add", of_floats ? floats_of({f32, by_channel}, bias)
-                             : tensor_of({i32, by_channel}, std::vector<int32_t>(bias.begin(), bias.end())));
+    if (has_bias && !joins_bias) apply("add", data(n.inputs[2]).reshaped(by_channel));
     return replace(n, v);
   }
 
@@ -289,12 +266,8 @@ class ProductNarrower : public Rewriter {
     const int64_t p = x->steps.zero - (first_is_signed ? kBytes / 2 : 0),
                   q = y->steps.zero - (first_is_signed ? 0 : kBytes / 2);
     const int64_t missing = missing_of_word(s.k);  // zeros add nothing
-    const auto filled = [&](ValueId of, const Extents& after) {
-      return missing == 0 ? of : b_.pad(of, {0, 0, 0}, after);
-    };
-    ValueId v = b_.add(matmul_of_bytes(n.workload, first_is_signed, s.k + missing),
-                       {filled(a, {0, 0, missing}), filled(c, {0, missing, 0})})
-                    .front();
+    const std::vector<ValueId> factors{b_.pad(a, {0, 0, 0}, {0, 0, missing}), b_.pad(c, {0, 0, 0}, {0, missing, 0})};
+    ValueId v = b_.add(matmul_of_bytes(n.workload, first_is_signed, s.k + missing), factors).front();
     const auto function = [&](const std::string& op, std::vector<ValueId> operands) {
       v = b_.elementwise(op, v, std::move(operands));
     };
@@ -368,8 +341,7 @@ class ProductNarrower : public Rewriter {
     return true;
   }
 
-  std::map<std::string, std::optional<Grid>> steps_;  // by the functions
-  std::map<ValueId, ValueId> unsigned_;
+  std::map<ValueId, ValueId> unsigned_;  ///< by value of s8, as one of u8 in the new graph
 };
 
 }  // namespace

@@ -6,8 +6,7 @@ namespace hone {
 Graph sum_in_f16(const Graph& g, const PassContext& context) {
   Rewriter r(g, context);
   return r.run([&](const Node& n) {
-    r.become_if_allowed(
-        n, [&] { return with_sums_in_f16(n.workload); }, n.inputs);
+    r.become_if_allowed(n, n.inputs, [&] { return with_sums_in_f16(n.workload); });
     return false;
   });
 }

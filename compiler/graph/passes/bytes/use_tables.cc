@@ -3,12 +3,10 @@
 #include <set>
 #include <string_view>
 
-#include "compiler/graph/evaluate.h"
 #include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/elementwise.h"
-#include "compiler/ops/rewrite/changed.h"
 
 namespace hone {
 namespace {
@@ -46,10 +44,10 @@ class TableUser : public Rewriter {
       if (shape(input) != shape(v)) return false;
       if (!is_byte(dtype(input))) return trace(input, f);
       const auto known = of_a_byte_.find(input);
-      const ValueId byte = known == of_a_byte_.end() ? input : known->second.byte;
-      if (known != of_a_byte_.end()) f->nodes.insert(known->second.nodes.begin(), known->second.nodes.end());
-      if (f->byte == kNoValue) f->byte = byte;
-      return f->byte == byte;
+      const ByteFunction own = known == of_a_byte_.end() ? ByteFunction{input, {}} : known->second;
+      f->nodes.insert(own.nodes.begin(), own.nodes.end());
+      if (f->byte == kNoValue) f->byte = own.byte;
+      return f->byte == own.byte;
     });
   }
 
@@ -59,10 +57,8 @@ class TableUser : public Rewriter {
     constexpr size_t kMany = 12;
     size_t links = 0;
     for (const int n : f.nodes)
-      for (const ChainLink& l : elementwise_shape(node(n).workload).chain.links) {
-        if (!is_cheap(l) && !kShort.contains(l.function->name)) return true;
-        ++links;
-      }
+      for (const ChainLink& l : elementwise_shape(node(n).workload).chain.links)
+        links += is_cheap(l) || kShort.contains(l.function->name) ? 1 : kMany;
     return links >= kMany;
   }
 

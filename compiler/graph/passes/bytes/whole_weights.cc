@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <span>
 
 #include "base/check.h"
@@ -34,12 +33,18 @@ std::optional<double> scale_of(std::span<const float> values) {
   return std::nullopt;
 }
 
-// The elements of one channel, copied: they may lie anywhere.
-template <class T>
-std::vector<T> channel_of(const TensorData& data, size_t channel, size_t each) {
-  std::vector<T> out(each);
-  std::memcpy(out.data(), data.bytes().data() + channel * each * sizeof(T), each * sizeof(T));
-  return out;
+// 1 where all of these whole numbers are from -128 to 127.
+std::optional<double> scale_of_numbers(std::span<const float> values) {
+  const bool all =
+      std::all_of(values.begin(), values.end(), [](float v) { return v >= -kMostFactor && v < kMostFactor; });
+  return all ? std::optional(1.0) : std::nullopt;
+}
+
+// The elements of f32 or s16, of which f32 holds all.
+std::vector<float> floats_in(const TensorData& data) {
+  if (data.type().dtype == f32) return elements_of<float>(data);
+  const std::vector<int16_t> numbers = elements_of<int16_t>(data);
+  return {numbers.begin(), numbers.end()};
 }
 
 // The zero point with which numbers of this range are less than 16: of equal ones 8, which symmetric ones have.
@@ -82,8 +87,7 @@ std::optional<WholeBlocks> in_blocks(std::span<const float> values, int64_t size
 
 std::optional<WholeBlocks> whole_blocks(const TensorData& matrix) {
   HONE_ICHECK(matrix.type().dtype == f32 && matrix.type().shape.size() == 2) << to_string(matrix.type());
-  std::vector<float> values(static_cast<size_t>(matrix.elements()));
-  std::memcpy(values.data(), matrix.bytes().data(), matrix.bytes().size());
+  const std::vector<float> values = elements_of<float>(matrix);
   const int64_t k = matrix.type().shape[1];
   std::optional<WholeBlocks> out;
   for (const int64_t size : {k, int64_t{256}, int64_t{128}, int64_t{64}, int64_t{32}, int64_t{16}}) {
@@ -100,18 +104,11 @@ std::optional<WholeWeights> whole_weights(const TensorData& data) {
   HONE_ICHECK(t == f32 || t == i16) << to_string(t);
   const auto channels = static_cast<size_t>(data.type().shape[0]);
   const size_t each = static_cast<size_t>(data.elements()) / channels;
+  const std::vector<float> values = floats_in(data);
   WholeWeights out;
   for (size_t c = 0; c < channels; ++c) {
-    if (t == i16) {
-      out.scales.push_back(1);
-      for (const int16_t v : channel_of<int16_t>(data, c, each)) {
-        if (v < -kMostFactor || v >= kMostFactor) return std::nullopt;
-        out.numbers.push_back(static_cast<int8_t>(v));
-      }
-      continue;
-    }
-    const std::vector<float> own = channel_of<float>(data, c, each);
-    const auto scale = scale_of(own);
+    const auto own = std::span(values).subspan(c * each, each);
+    const auto scale = t == f32 ? scale_of(own) : scale_of_numbers(own);
     if (!scale) return std::nullopt;
     out.scales.push_back(*scale);
     for (const float v : own) out.numbers.push_back(static_cast<int8_t>(std::lround(static_cast<double>(v) / *scale)));

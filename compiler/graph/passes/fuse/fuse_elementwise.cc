@@ -41,7 +41,7 @@ class ElementwiseFuser : public Rewriter {
       auto w = elementwise_of(c_.operators, c_.functions, both.chain, types(inputs));
       return w && inferred(*w).outputs[0] == type(n.outputs[0]) ? w : std::nullopt;
     };
-    return become_if_allowed(n, of_both, inputs, &p);
+    return become_if_allowed(n, inputs, of_both, &p);
   }
 };
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -13,31 +13,6 @@
 
 namespace hone {
 namespace {
-
-// The axes with more than one element.
-std::vector<size_t> long_axes(const Extents& shape) {
-  std::vector<size_t> out;
-  for (size_t d = 0; d < shape.size(); ++d)
-    if (shape[d] != 1) out.push_back(d);
-  return out;
-}
-
-// An operand `own`, broadcast to `shape`, as one that is broadcast to `value`, the same elements under another shape:
-// where these differ in axes of one element alone, or the operand is a row of both.
-std::optional<Extents> under_shape(const Extents& own, const Extents& shape, const Extents& value) {
-  if (shape == value) return own;
-  Extents out(value.size(), 1);
-  const std::vector<size_t> from = long_axes(shape), to = long_axes(value);
-  const bool is_same = std::equal(from.begin(), from.end(), to.begin(), to.end(),
-                                  [&](size_t a, size_t b) { return shape[a] == value[b]; });
-  if (is_same) {
-    for (size_t i = 0; i < from.size(); ++i) out[to[i]] = own[from[i]];
-    return out;
-  }
-  if (own.back() != element_count(own) || shape.back() != own.back() || value.back() != own.back()) return std::nullopt;
-  out.back() = own.back();
-  return out;
-}
 
 class EpilogueFuser : public Rewriter {
  public:
@@ -122,15 +97,14 @@ class EpilogueFuser : public Rewriter {
   // shape.
   std::optional<Argument> operand_for(ValueId id, const Extents& whole, const Extents& value, bool by_channel) const {
     const Extents& own = shape(id);
-    const size_t axis = value.size() == 4 ? 1 : value.size() - 1;
-    const auto there = under_shape(own, whole, value);
-    if (by_channel && there && is_constant(id) && (*there)[axis] == element_count(own) &&
-        value[axis] == element_count(own))
+    const SeenOperand seen = seen_with(own, whole, value);
+    const bool is_there = seen.whole == own;
+    if (by_channel && is_there && is_constant(id) && seen.shape[channel_axis(value)] == element_count(own) &&
+        value[channel_axis(value)] == element_count(own))
       return Operand{Operand::Kind::kChannel, {}};
     if (own == whole) return Operand{Operand::Kind::kSame, {}};
-    if (element_count(own) == 1) return Operand{Operand::Kind::kOne, {}};
-    if (there) return Operand{Operand::Kind::kShape, *there};
-    return std::nullopt;
+    if (has_one_element(id)) return Operand{Operand::Kind::kOne, {}};
+    return is_there ? std::optional<Argument>(Operand{Operand::Kind::kShape, seen.shape}) : std::nullopt;
   }
 
   // The elementwise node does the anchor's work, too; views carry values to nodes that need other shapes.
@@ -151,7 +125,7 @@ class EpilogueFuser : public Rewriter {
         if (!is_as_wanted(types.inputs[i], type(inputs[i]))) return std::nullopt;
       return is_as_wanted(types.outputs[0], type(e.outputs[0])) ? std::optional(w) : std::nullopt;
     };
-    return become_if_allowed(e, with_both, inputs, &a);
+    return become_if_allowed(e, inputs, with_both, &a);
   }
 };
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ops/dtypes.h"
@@ -70,7 +68,7 @@ class PrologueFuser : public Rewriter {
       why = "its operands do not fit " + behind;
       return std::nullopt;
     };
-    return become_if_allowed(n, with_both, inputs, &e) ? "" : why;
+    return become_if_allowed(n, inputs, with_both, &e) ? "" : why;
   }
 };
 

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
-#include "compiler/ops/movement/movement.h"
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/rewrite/changed.h"
 #include "compiler/ops/windows/conv_shape.h"
@@ -12,43 +11,39 @@
 namespace hone {
 namespace {
 
-// How many output channels there are; nothing where the operator's outputs do not follow each other in memory:
-// convolutions of one image, products of one row.
-std::optional<int64_t> channels_of(const Node& n) {
-  if (is<ops::Conv2d>(n)) {
-    const ConvShape& s = conv_shape(n.workload);
-    return s.n == 1 && s.groups == 1 ? std::optional(s.co) : std::nullopt;
-  }
-  const ProductShape* s = is<ops::Dense>(n) ? &product_shape(n.workload) : nullptr;
-  return s && s->m == 1 ? std::optional(s->n) : std::nullopt;
+// Whether the output's channels follow each other in memory: of convolutions of one image, of products of one row.
+bool has_channels_in_line(const Node& n) {
+  if (is<ops::Conv2d>(n)) return conv_shape(n.workload).n == 1 && conv_shape(n.workload).groups == 1;
+  return is<ops::Dense>(n) && product_shape(n.workload).m == 1;
 }
 
 class SiblingMerger : public Rewriter {
  public:
   SiblingMerger(const Graph& g, const PassContext& context) : Rewriter(g, context) {
-    for (const Node& n : graph().nodes)
-      if (may_merge(n)) groups_[key_of(n)].push_back(&n);
+    for (const Node& n : graph().nodes) siblings_[key_of(n)].push_back(&n);
   }
 
   bool rewrite(const Node& n) {
-    if (!may_merge(n)) return false;
-    const auto& siblings = groups_.at(key_of(n));
-    if (siblings.size() < 2) return false;
+    const std::string key = key_of(n);
+    const std::vector<const Node*>& siblings = siblings_[key];
+    if (key.empty() || siblings.size() < 2) return false;
     if (&n == siblings[0]) add_merged(siblings);
     return true;
   }
 
  private:
-  // Weights and operands of channels that are known, whole blocks of channels, and no reader for whose sake each
-  // output should lie elsewhere: a concatenation's parts are written in place.
-  bool may_merge(const Node& n) const {
-    const auto channels = channels_of(n);
-    if (!channels || !has_folding_weights(graph(), n)) return false;
-    if (*channels % std::max<int64_t>(1, c_.lanes) != 0) return false;
+  // Equal for nodes that differ in nothing but their constants and the number of their channels; empty for those that
+  // are not merged. Weights and operands of channels are known, blocks of channels whole, and no output is better off
+  // elsewhere: a concatenation's parts are written in place.
+  std::string key_of(const Node& n) const {
     const auto of_channels = [&](ValueId v, const Operand& o) {
       return o.kind == Operand::Kind::kChannel && is_constant(v) ? std::optional<Argument>(o) : std::nullopt;
     };
-    return bound_epilogue(n).change_operands(of_channels) && !is_joined(n.outputs[0]);
+    if (!has_channels_in_line(n) || !has_folding_weights(graph(), n) ||
+        shape(n.inputs[1])[0] % std::max<int64_t>(1, c_.lanes) != 0 ||
+        !bound_epilogue(n).change_operands(of_channels) || is_joined(n.outputs[0]))
+      return "";
+    return std::to_string(n.inputs[0]) + " " + to_string(with_output_channels(n.workload, 1));
   }
   bool is_joined(ValueId v) const {
     const std::vector<const Node*> all = readers(v);
@@ -57,31 +52,20 @@ class SiblingMerger : public Rewriter {
            });
   }
 
-  // Equal for nodes that differ in nothing but their constants and the number of their channels.
-  std::string key_of(const Node& n) const {
-    return std::to_string(n.inputs[0]) + " " + to_string(with_output_channels(n.workload, 1));
-  }
-
   void add_merged(const std::vector<const Node*>& siblings) {
     const Node& first = *siblings[0];
-    int64_t all = 0;
     std::string origin;
-    for (const Node* n : siblings) {
-      all += *channels_of(*n);
-      origin += (origin.empty() ? "" : " + ") + n->origin;
-    }
+    for (const Node* n : siblings) origin += (origin.empty() ? "" : " + ") + n->origin;
     b_.set_origin(origin);
     std::vector<ValueId> inputs{now(first.inputs[0])};
     for (size_t i = 1; i < first.inputs.size(); ++i) inputs.push_back(stacked(siblings, i));
-    const ValueId merged = b_.add(with_output_channels(first.workload, all), inputs)[0];
-    const size_t axis = b_.type(merged).shape.size() == 4 ? 1 : b_.type(merged).shape.size() - 1;
-    int64_t begin = 0;
+    const ValueId merged = b_.add(with_output_channels(first.workload, b_.type(inputs[1]).shape[0]), inputs)[0];
+    const size_t axis = channel_axis(b_.type(merged).shape);
+    Extents begin(b_.type(merged).shape.size(), 0);
     for (const Node* n : siblings) {
       const Extents& part = shape(n->outputs[0]);
-      Extents from(part.size(), 0);
-      from[axis] = begin;
-      begin += part[axis];
-      replace(*n, b_.slice(merged, from, part, {}, name(n->outputs[0])));
+      replace(*n, b_.slice(merged, begin, part, {}, name(n->outputs[0])));
+      begin[axis] += part[axis];
     }
   }
 
@@ -98,7 +82,7 @@ class SiblingMerger : public Rewriter {
     return b_.constant(TensorData(all, std::move(bytes)), name(siblings[0]->inputs[input]));
   }
 
-  std::map<std::string, std::vector<const Node*>> groups_;  ///< by key
+  std::map<std::string, std::vector<const Node*>> siblings_;  ///< by key
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/by_row/reduce.h"
 #include "compiler/ops/by_row/row_operator.h"
 #include "compiler/ops/elementwise.h"
 
@@ -19,8 +19,9 @@ struct Applied {
 
 // One element for each row of `x`.
 struct RowValue {
-  ValueId x = kNoValue;
+  ValueId x;
   Extents axes;
+  int64_t length;  ///< of a row
 };
 
 // The row operator that stands for several nodes, and its input.
@@ -54,35 +55,24 @@ class RowRecognizer : public Rewriter {
   }
   // In front of reshapes: a row's value may come with its axes or without.
   std::optional<Applied> applied(ValueId v) const { return applied(producer(in_front_of<ops::Reshape>(v))); }
-  // x where v is function(x); kNoValue: it is not.
-  ValueId argument_of(std::string_view function, ValueId v) const {
+  // x where v is function(x), or function(x, number); kNoValue: it is not.
+  ValueId argument_of(std::string_view function, ValueId v, std::optional<double> number = {}) const {
     const auto a = applied(v);
-    return a && a->function == function && a->operand == kNoValue && !a->number ? a->x : kNoValue;
+    return a && a->function == function && a->operand == kNoValue && a->number == number ? a->x : kNoValue;
   }
 
   std::optional<RowValue> reduced(std::string_view op, ValueId v) const {
     const Node* n = producer<ops::Reduce>(in_front_of<ops::Reshape>(v));
-    if (!n || n->inputs.size() != 1 || n->workload.attributes.text("op") != op || has_epilogue(*n)) return std::nullopt;
-    RowValue out{n->inputs[0], n->workload.attributes.get<Extents>("axes")};
-    if (out.axes.empty()) {  // all of them
-      out.axes.resize(shape(out.x).size());
-      std::iota(out.axes.begin(), out.axes.end(), 0);
-    }
-    return out;
-  }
-  int64_t length(const RowValue& r) const {
-    int64_t n = 1;
-    for (const int64_t d : r.axes) n *= shape(r.x)[static_cast<size_t>(d)];
-    return n;
+    if (!n || n->inputs.size() != 1 || has_epilogue(*n) || reduce_shape(n->workload).op != op) return std::nullopt;
+    return RowValue{n->inputs[0], reduce_shape(n->workload).axes, reduce_shape(n->workload).length};
   }
 
   std::optional<RowValue> mean(ValueId v) const {
     if (auto m = reduced("mean", v)) return m;
     const auto scaled = applied(v);
-    if (!scaled || !scaled->number) return std::nullopt;
-    const auto total = reduced("sum", scaled->x);
+    const auto total = scaled && scaled->number ? reduced("sum", scaled->x) : std::nullopt;
     if (!total) return std::nullopt;
-    const auto n = static_cast<double>(length(*total));
+    const auto n = static_cast<double>(total->length);
     const bool is_mean =
         (scaled->function == "mul" && static_cast<float>(*scaled->number) == static_cast<float>(1 / n)) ||
         (scaled->function == "div" && *scaled->number == n);
@@ -101,7 +91,6 @@ class RowRecognizer : public Rewriter {
   std::optional<RowValue> length_of_row(ValueId v) const {
     if (auto l2 = reduced("l2", v)) return l2;
     const ValueId total = argument_of("sqrt", v);
-    if (total == kNoValue) return std::nullopt;
     if (auto squares = reduced("sum_square", total)) return squares;
     return of_squares(reduced("sum", total));
   }
@@ -111,14 +100,11 @@ class RowRecognizer : public Rewriter {
     const auto a = applied(v);
     return a && a->function == "add" && a->number ? std::pair{a->x, *a->number} : std::pair{v, 0.0};
   }
-  // v where `inverse` is 1 / sqrt(v).
+  // v where `inverse` is 1 / sqrt(v), in one of these spellings; kNoValue: in none.
   ValueId below_inverse_root(ValueId inverse) const {
-    if (const ValueId v = argument_of("rsqrt", inverse); v != kNoValue) return v;
-    if (const ValueId root = argument_of("reciprocal", inverse); root != kNoValue) return argument_of("sqrt", root);
-    const auto a = applied(inverse);
-    if (a && a->function == "rdiv" && a->number == 1.0) return argument_of("sqrt", a->x);
-    if (a && a->function == "pow" && a->number == -0.5) return a->x;
-    return kNoValue;
+    return std::max({argument_of("rsqrt", inverse), argument_of("pow", inverse, -0.5),
+                     argument_of("sqrt", argument_of("reciprocal", inverse)),
+                     argument_of("sqrt", argument_of("rdiv", inverse, 1.0))});
   }
 
   // Whether `v`, an operand of an elementwise node over x's shape, is broadcast along these axes of x alone: its shape
@@ -126,17 +112,9 @@ class RowRecognizer : public Rewriter {
   bool is_of_row(ValueId v, ValueId x, const Extents& axes) const {
     Extents per_row = shape(x);
     for (const int64_t d : axes) per_row[static_cast<size_t>(d)] = 1;
-    Extents own = shape(v);
-    own.insert(own.begin(), per_row.size() - std::min(per_row.size(), own.size()), 1);
-    return own == per_row;
+    return shape(v) == per_row;
   }
-
-  static bool is_to_last(const Extents& axes, size_t rank) {
-    for (size_t i = 0; i < axes.size(); ++i)
-      if (axes[i] != static_cast<int64_t>(rank - axes.size() + i)) return false;
-    return !axes.empty();
-  }
-  bool is_small(double eps) const { return eps >= 0 && eps <= 1; }
+  static bool is_small(double eps) { return eps >= 0 && eps <= 1; }
 
   std::optional<Found> find(const Node& n) const {
     const auto a = applied(&n);
@@ -144,13 +122,11 @@ class RowRecognizer : public Rewriter {
     if (a->function == "div") {
       if (auto found = softmax(a->x, a->operand)) return found;
       if (auto found = l2_norm(a->x, a->operand)) return found;
-      const ValueId below = argument_of("sqrt", a->operand);
-      return below == kNoValue ? std::nullopt : norm(a->x, a->operand, below);
+      return norm(a->x, a->operand, argument_of("sqrt", a->operand));
     }
     if (a->function != "mul") return std::nullopt;
     for (const auto& [x, inverse] : {std::pair{a->x, a->operand}, std::pair{a->operand, a->x}})
-      if (const ValueId below = below_inverse_root(inverse); below != kNoValue)
-        if (auto found = norm(x, inverse, below)) return found;
+      if (auto found = norm(x, inverse, below_inverse_root(inverse))) return found;
     return std::nullopt;
   }
 
@@ -158,8 +134,8 @@ class RowRecognizer : public Rewriter {
   std::optional<Found> norm(ValueId x, ValueId divisor, ValueId below) const {
     const auto [variance, eps] = without_number(below);
     const auto squares = of_squares(mean(variance));
-    if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps) ||
-        !is_of_row(divisor, x, squares->axes))
+    if (!squares || squares->x != x || !is_small(eps) || !is_of_row(divisor, x, squares->axes) ||
+        static_cast<size_t>(squares->axes[0]) + squares->axes.size() != shape(x).size())
       return std::nullopt;
     const auto apart = applied(producer(x));
     if (apart && apart->function == "sub" && apart->operand != kNoValue)
@@ -193,48 +169,35 @@ class RowRecognizer : public Rewriter {
     return Found{{RowOperator::kSoftmax, total->axes[0]}, apart->x};
   }
 
-  // The only reader of node `n`, where that is `function` with a constant for each element of a row.
-  struct Constant {
-    const Node* node;
-    ValueId value;
-  };
-  std::optional<Constant> constant_behind(const Node& n, std::string_view function, const Extents& row) const {
-    const ValueId v = n.outputs[0];
-    const Node* reader = only_reader(v);
-    const auto a = applied(reader);
-    if (!a || a->function != function || a->operand == kNoValue) return std::nullopt;
-    const ValueId constant = a->x == v ? a->operand : a->x;
-    if (!is_constant(constant) || dtype(constant) != dtype(v)) return std::nullopt;
-    const Extents& own = shape(constant);
-    Extents as_row(own.size() - std::min(own.size(), row.size()), 1);
-    as_row.insert(as_row.end(), row.begin(), row.end());
-    return own == as_row ? std::optional(Constant{reader, constant}) : std::nullopt;
-  }
-
   // The last of the nodes becomes the operator; nodes that only it read are dead then.
   void become_row_operator(const Node& n, const Found& found) {
-    const Extents& whole = shape(found.x);
-    const Extents row(whole.begin() + found.op.axis, whole.end());
+    Extents one_row = shape(found.x);
+    std::fill_n(one_row.begin(), found.op.axis, 1);
     std::vector<ValueId> inputs{found.x};
     const Node* last = &n;
+    // Its only reader, where that is `function` with a constant for each element of a row.
     const auto take = [&](std::string_view function) {
-      const auto constant = constant_behind(*last, function, row);
-      if (!constant) return false;
-      inputs.push_back(constant->value);
-      last = constant->node;
+      const ValueId v = last->outputs[0];
+      const Node* reader = only_reader(v);
+      const auto a = applied(reader);
+      if (!a || a->function != function || a->operand == kNoValue) return false;
+      const ValueId constant = a->x == v ? a->operand : a->x;
+      if (!is_constant(constant) || type(constant) != TensorType{dtype(v), one_row}) return false;
+      inputs.push_back(constant);
+      last = reader;
       return true;
     };
     RowOperator op = found.op;
     if (op.has_scale) op.has_scale = take("mul");
     if (op.has_bias) op.has_bias = take("add");
     std::vector<TensorType> read{type(found.x)};
-    read.resize(inputs.size(), {read[0].dtype, row});
+    read.resize(inputs.size(), {read[0].dtype, {one_row.begin() + found.op.axis, one_row.end()}});
     // Nothing where there is no such operator, or not of this type.
     const auto row_operator = [&] {
       std::optional<Workload> w = row_operator_of(c_.operators, op, read);
       return inferred(*w).outputs[0] == type(last->outputs[0]) ? w : std::nullopt;
     };
-    become_if_allowed(*last, row_operator, std::move(inputs), &n);
+    become_if_allowed(*last, std::move(inputs), row_operator, &n);
   }
 };
 

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
@@ -62,16 +61,6 @@ bool uses_label(std::span<const ChainLink> links, size_t index) {
   return out;
 }
 
-// The value's type in front of link `l` of a chain on an `x`.
-DType type_before(const Chain& chain, size_t l, DType x) {
-  for (size_t i = 0; i < l; ++i) {
-    const ChainLink& link = chain.links[i];
-    if (link.function && link.function->gives_bool) x = boolean;
-    if (link.function && link.result) x = *link.result;
-  }
-  return x;
-}
-
 // Whether the result of these links depends on the last bit of their input: they round or compare, and no function
 // before that either meets such steps at 0 alone or is flat there, as in tanh(x / 3) > 0, which is x > 0. Functions in
 // between must keep 0, unlike in tanh(x / 3 - 1) > 0.
@@ -86,11 +75,31 @@ bool steps_exactly(std::span<const ChainLink> links, bool is_stepped) {
   return true;
 }
 
-class ChainSimplifier {
+class ChainSimplifier : public Rewriter {
  public:
-  explicit ChainSimplifier(const PassContext& context) : c_(context) {
+  ChainSimplifier(const Graph& g, const PassContext& context) : Rewriter(g, context) {
     for (const Spelling& s : kSpellings)
-      patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
+      spellings_.emplace_back(parsed(s.chain, c_.functions), parsed(s.function, c_.functions));
+  }
+
+  bool rewrite(const Node& n) {
+    if (!is<ops::Elementwise>(n) || dtype(n.inputs[0]).is_narrow_float()) return false;
+    const DType x = dtype(n.inputs[0]);
+    Chain chain = elementwise_shape(n.workload).chain;
+    if (simplify(&chain, x, meets_a_step(n.outputs[0])))
+      become_if_allowed(n, n.inputs, [&] { return with_functions(n.workload, chain, x, c_.functions); });
+    return false;
+  }
+
+ private:
+  // Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
+  bool meets_a_step(ValueId v) const {
+    const std::vector<const Node*> all = readers(v);
+    return std::any_of(all.begin(), all.end(), [&](const Node* n) {
+      if (is<ops::Elementwise>(*n)) return !is_continuous(elementwise_shape(n->workload).chain.links);
+      return is<ops::Reshape, ops::Transpose, ops::Slice, ops::Concat, ops::Broadcast, ops::Pad>(*n) &&
+             meets_a_step(n->outputs[0]);
+    });
   }
 
   // Whether there was anything to simplify. `x` is the type of the chain's input; functions of f32 and f64 are
@@ -98,21 +107,14 @@ class ChainSimplifier {
   bool simplify(Chain* chain, DType x, bool is_stepped) const {
     bool changed = false;
     for (size_t l = 0; l < chain->links.size();) {
-      const size_t before = chain->links.size();
-      const DType type = type_before(*chain, l, x);
-      if (type.is_float() && type.bits >= 32 &&
-          (simplify_link(chain, l, type, is_stepped) || recognize(chain, l, type)))
-        changed = true, l = 0;
-      else
-        l += chain->links.size() == before ? 1 : 0;
+      const DType type = l == 0 ? x : types_of(*chain, x, x, "op").after[l - 1];
+      const bool is_shorter = type.is_float() && type.bits >= 32 &&
+                              (simplify_link(chain, l, type, is_stepped) || recognize(chain, l, type));
+      changed |= is_shorter;
+      l = is_shorter ? 0 : l + 1;
     }
     return changed;
   }
-
- private:
-  struct Pattern {
-    Chain spelled, function;
-  };
 
   // x / 3 is x * 0.33333334, at most a unit in the last place away: 21 / 7 might be more than 3, so not in front of a
   // step. x * 1 is x.
@@ -121,13 +123,12 @@ class ChainSimplifier {
     const double* number = number_of(link);
     if (!number) return false;
     if (is(link, "div") && *number != 0) {
-      const double inverse = x == f32 ? std::stod(fmt::format("{}", static_cast<float>(1 / *number))) : 1 / *number;
+      const double inverse = x == f32 ? in_f32(1 / *number) : 1 / *number;
       if (!(std::abs(inverse) >= 0x1p-126 && std::abs(inverse) <= 0x1p126)) return false;
       int exponent = 0;
       const bool is_exact = std::abs(std::frexp(*number, &exponent)) == 0.5;
       if (!is_exact && steps_exactly(std::span(chain->links).subspan(l + 1), is_stepped)) return false;
-      link.function = c_.functions.find("mul");
-      link.arguments[0] = inverse;
+      link = link_with(c_.functions, "mul", inverse).link;
       return true;
     }
     if (!is(link, "mul") || *number != 1) return false;
@@ -138,47 +139,24 @@ class ChainSimplifier {
   bool recognize(Chain* chain, size_t l, DType x) const {
     const std::span<const ChainLink> from = std::span(chain->links).subspan(l);
     const size_t labels = labels_of(std::span(chain->links).first(l));
-    for (const Pattern& p : patterns_) {
-      const size_t count = p.spelled.links.size();
-      if (!begins_with(from, labels, p.spelled, x) || uses_label(from.subspan(count), labels)) continue;
+    for (const auto& [spelled, function] : spellings_) {
+      const size_t count = spelled.links.size();
+      if (!begins_with(from, labels, spelled, x) || uses_label(from.subspan(count), labels)) continue;
       const auto begin = chain->links.begin() + static_cast<std::ptrdiff_t>(l);
       const auto behind = chain->links.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
       std::span<ChainLink> rest(behind, chain->links.end());
       each_label(rest, [&](Label& label) { label.index -= label.index > labels ? 1 : 0; });
-      chain->links.insert(behind, p.function.links.begin(), p.function.links.end());
+      chain->links.insert(behind, function.links.begin(), function.links.end());
       return true;
     }
     return false;
   }
 
-  const PassContext& c_;
-  std::vector<Pattern> patterns_;
+  std::vector<std::pair<Chain, Chain>> spellings_;  ///< of kSpellings
 };
-
-// Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
-bool meets_a_step(const Rewriter& r, ValueId v) {
-  const std::vector<const Node*> readers = r.readers(v);
-  return std::any_of(readers.begin(), readers.end(), [&](const Node* n) {
-    if (is<ops::Elementwise>(*n)) return !is_continuous(elementwise_shape(n->workload).chain.links);
-    return is<ops::Reshape, ops::Transpose, ops::Slice, ops::Concat, ops::Broadcast, ops::Pad>(*n) &&
-           meets_a_step(r, n->outputs[0]);
-  });
-}
 
 }  // namespace
 
-Graph simplify_chains(const Graph& g, const PassContext& context) {
-  const ChainSimplifier simplifier(context);
-  Rewriter r(g, context);
-  return r.run([&](const Node& n) {
-    if (!is<ops::Elementwise>(n) || r.dtype(n.inputs[0]).is_narrow_float()) return false;
-    const DType x = r.dtype(n.inputs[0]);
-    Chain chain = elementwise_shape(n.workload).chain;
-    if (simplifier.simplify(&chain, x, meets_a_step(r, n.outputs[0])))
-      r.become_if_allowed(
-          n, [&] { return with_functions(n.workload, chain, x, context.functions); }, n.inputs);
-    return false;
-  });
-}
+Graph simplify_chains(const Graph& g, const PassContext& context) { return rewritten_by<ChainSimplifier>(g, context); }
 
 }  // namespace hone

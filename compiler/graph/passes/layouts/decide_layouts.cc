@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/check.h"
@@ -72,12 +71,7 @@ class LayoutDecision {
   // Convolutions and poolings: each has a kernel for each layout. Others do the same to as many elements in any order.
   bool is_window(int n) const { return node(n).workload.attributes.has("layout"); }
 
-  std::optional<double> seconds(const Workload& w) {
-    if (!c_.measured) return std::nullopt;
-    const auto [it, is_new] = seconds_.try_emplace(to_string(w));
-    if (is_new) it->second = c_.measured(w);
-    return it->second;
-  }
+  std::optional<double> seconds(const Workload& w) const { return c_.measured ? c_.measured(w) : std::nullopt; }
   Workload in_planes(int n) const { return planar_product_of(g_, node(n), c_).value_or(node(n).workload); }
 
   // Only measured options are compared with the rule's.
@@ -193,7 +187,7 @@ class LayoutDecision {
   std::optional<Workload> own_conversion(ValueId v, bool to_blocks) const {
     return layout_conversion(g_.value(v).type, blocks_[v], c_, to_blocks);
   }
-  double conversion(ValueId v, bool to_blocks) {
+  double conversion(ValueId v, bool to_blocks) const {
     const TensorType& image = g_.value(v).type;
     const auto w = own_conversion(v, to_blocks);
     if (!w) return 0;
@@ -226,7 +220,8 @@ class LayoutDecision {
 
   void tell(int n) {
     if (!c_.alternatives) return;
-    std::vector<Workload> compared{rule(n), in_planes(n)};
+    std::vector<Workload>& compared = *c_.alternatives;
+    compared.insert(compared.end(), {rule(n), in_planes(n)});
     if (by_rule_[n]->from_planes && !is_computed_in_blocks(node(n).inputs[0]))
       compared.push_back(*by_rule_[n]->from_planes);
     // The conversions of a convolution that is in planes alone.
@@ -234,8 +229,6 @@ class LayoutDecision {
     if (is_computed_in_blocks(image))
       if (const auto w = own_conversion(image, false)) compared.push_back(*w);
     if (const auto w = own_conversion(made, true)) compared.push_back(*w);
-    for (const Workload& w : compared)
-      if (told_.insert(to_string(w)).second) c_.alternatives->push_back(w);
   }
 
   std::string why(int n, const Option& taken) const {
@@ -254,8 +247,6 @@ class LayoutDecision {
   const IdVector<ChannelBlocks> blocks_;   ///< by value
   Pbqp problem_;                           ///< the graph's nodes first, in their order
   IdVector<std::vector<Option>> options_;  ///< by node, the rule's first
-  std::map<std::string, std::optional<double>> seconds_;
-  std::set<std::string> told_;
 };
 
 }  // namespace

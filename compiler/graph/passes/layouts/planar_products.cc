@@ -1,7 +1,7 @@
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/bytes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/windows/conv_shape.h"
 
@@ -29,42 +29,39 @@ bool is_planar_product(const Node& n, int64_t lanes) {
          (t.in == t.weight || sums_bytes(n.workload));
 }
 
-// An operand of the convolution's chain as one of the product's, and its shape there: channels are rows.
-std::optional<std::pair<Operand, Extents>> operand_for(const Operand& o, const ConvShape& s) {
+// An operand of the convolution's chain as one of a product of this shape, and its shape there: channels are rows.
+std::optional<std::pair<Operand, Extents>> operand_for(const Operand& o, const ConvShape& s, const Extents& product) {
   using Kind = Operand::Kind;
   using Given = std::pair<Operand, Extents>;
   switch (o.kind) {
-    case Kind::kChannel: return Given{{Kind::kRow, {}}, {s.groups, s.co / s.groups}};
+    case Kind::kChannel: return Given{{Kind::kRow, {}}, {product[0], product[1]}};
     case Kind::kOne: return Given{o, {1}};
-    case Kind::kSame: return Given{o, {s.groups, s.co / s.groups, s.oh * s.ow}};
-    case Kind::kShape: {
-      const bool planes = o.shape[2] == s.oh && o.shape[3] == s.ow, one = o.shape[2] * o.shape[3] == 1;
-      if (!planes && !one) return std::nullopt;
-      const int64_t groups = o.shape[1] == s.co ? s.groups : 1;
-      const Extents shape{groups, o.shape[1] / groups, o.shape[2] * o.shape[3]};
-      return Given{{Kind::kShape, shape}, shape};
-    }
-    default: return std::nullopt;
+    case Kind::kSame: return Given{o, product};
+    case Kind::kRow: return std::nullopt;
+    case Kind::kShape: break;
   }
+  const SeenOperand seen = seen_with(o.shape, output_shape(s), product);
+  return seen.whole == o.shape ? std::optional(Given{{Kind::kShape, seen.shape}, seen.shape}) : std::nullopt;
 }
 
 std::optional<Product> planar_product(const Graph& g, const Node& n, const PassContext& c) {
   if (c.lanes == 0 || !is_planar_product(n, c.lanes)) return std::nullopt;
   const ConvShape& s = conv_shape(n.workload);
   const int64_t rows = s.co / s.groups, depth = s.ci / s.groups, columns = s.oh * s.ow;
+  const Extents out{s.groups, rows, columns};
   const bool of_bytes = sums_bytes(n.workload);
-  Product product{{}, {{n.inputs[1], {s.groups, rows, depth}}, {n.inputs[0], {s.groups, depth, columns}}}, 0};
-  if (of_bytes) product.padding = missing_of_word(depth);
+  Product product{{},
+                  {{n.inputs[1], {s.groups, rows, depth}}, {n.inputs[0], {s.groups, depth, columns}}},
+                  of_bytes ? missing_of_word(depth) : 0};
   BoundChain chain = bound_epilogue(n);
   const bool all_fit = chain.change_operands([&](ValueId v, const Operand& o) -> std::optional<Argument> {
-    const auto given = operand_for(o, s);
+    const auto given = operand_for(o, s, out);
     if (!given) return std::nullopt;
     product.inputs.emplace_back(v, given->second);
     return given->first;
   });
   if (!all_fit) return std::nullopt;
   const DTypes& t = dtypes_of(n.workload);
-  const Extents out{s.groups, rows, columns};
   const std::string epilogue = to_text(canonical(chain.chain, t.accumulate, t.out, c.functions),
                                        {c.functions, "epilogue", [&] { return out; }, std::nullopt, true});
   const AttributeTexts given{{"dtype", of_bytes ? "s8:u8:s32:s32" : n.workload.attributes.text("dtype")},
@@ -88,10 +85,8 @@ Graph planar_products(const Graph& g, const PassContext& context) {
     if (!product) return false;
     std::vector<ValueId> inputs;
     for (const auto& [v, shape] : product->inputs) inputs.push_back(r.with_shape(r.now(v), shape));
-    if (product->padding > 0) {
-      inputs[0] = r.builder().pad(inputs[0], {0, 0, 0}, {0, 0, product->padding});
-      inputs[1] = r.builder().pad(inputs[1], {0, 0, 0}, {0, product->padding, 0});
-    }
+    inputs[0] = r.builder().pad(inputs[0], {0, 0, 0}, {0, 0, product->padding});
+    inputs[1] = r.builder().pad(inputs[1], {0, 0, 0}, {0, product->padding, 0});
     return r.replace(n, product->workload, inputs);
   });
 }

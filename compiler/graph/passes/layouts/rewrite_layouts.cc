@@ -38,11 +38,8 @@ class LayoutRewriter : public Rewriter {
         done_(g.nodes.size()) {}
 
   RewrittenLayouts rewritten() {
-    Graph made = run([&](const Node& n) { return add(n); },
-                     [&] {
-                       for (const Port& p : graph().outputs)
-                         if (p.value != kNoValue) plain(p.value);
-                     });
+    Graph made =
+        run([&](const Node& n) { return add(n); }, [&] { each_value(graph().outputs, [&](ValueId v) { plain(v); }); });
     return {std::move(made), std::move(done_)};
   }
 
@@ -110,8 +107,7 @@ class LayoutRewriter : public Rewriter {
 
   // `v` with zeros behind the elements of each axis.
   ValueId padded(ValueId v, Extents to) {
-    const Extents& own = b_.type(v).shape;
-    if (own == to) return v;
+    const Extents own = b_.type(v).shape;
     for (size_t d = 0; d < own.size(); ++d) to[d] -= own[d];
     return b_.pad(v, Extents(own.size(), 0), to);
   }

@@ -7,12 +7,13 @@
 namespace hone {
 namespace {
 
-// Whether a node puts zeros around images, and nothing in front of or behind images and channels.
-bool pads_planes(const Node& n) {
-  const Attributes& a = n.workload.attributes;
-  if (a.text("mode") != "constant" || a.text("value") != "0") return false;
+// The zeros that a node puts around images; nothing where it puts other numbers, or any before or behind channels.
+std::optional<Pads> zeros_of(const Node& pad) {
+  const Attributes& a = pad.workload.attributes;
   const Extents &before = a.get<Extents>("before"), &after = a.get<Extents>("after");
-  return before.size() == 4 && before[0] == 0 && before[1] == 0 && after[0] == 0 && after[1] == 0;
+  const bool is_around_images = before.size() == 4 && before[0] + before[1] + after[0] + after[1] == 0;
+  const bool is_zero = a.text("mode") == "constant" && a.text("value") == "0";
+  return is_around_images && is_zero ? std::optional(Pads{before[2], before[3], after[2], after[3]}) : std::nullopt;
 }
 
 }  // namespace
@@ -20,19 +21,15 @@ bool pads_planes(const Node& n) {
 Graph fold_pads(const Graph& g, const PassContext& context) {
   Rewriter r(g, context);
   return r.run([&](const Node& n) {
-    if (!is<ops::Conv2d, ops::DepthwiseConv2d>(n) || layout_of(n.workload).in != "NCHW" || has_prologue(n))
-      return false;
-    const Node* pad = r.producer<ops::Pad>(n.inputs[0]);
-    if (!pad || !pads_planes(*pad)) return false;
-    const Extents &image = r.shape(pad->inputs[0]), &before = pad->workload.attributes.get<Extents>("before"),
-                  &after = pad->workload.attributes.get<Extents>("after");
-    const ConvShape& s = conv_shape(n.workload);
-    const Pads padding{s.pad_top + before[2], s.pad_left + before[3], s.pad_bottom + after[2], s.pad_right + after[3]};
+    const bool is_in_planes =
+        is<ops::Conv2d, ops::DepthwiseConv2d>(n) && layout_of(n.workload).in == "NCHW" && !has_prologue(n);
+    const Node* pad = is_in_planes ? r.producer<ops::Pad>(n.inputs[0]) : nullptr;
+    const auto zeros = pad ? zeros_of(*pad) : std::nullopt;
+    if (!zeros) return false;
     std::vector<ValueId> inputs = n.inputs;
     inputs[0] = pad->inputs[0];
     // It may be more than an operator's padding may be.
-    r.become_if_allowed(
-        n, [&] { return with_padding(n.workload, image[2], image[3], padding); }, std::move(inputs));
+    r.become_if_allowed(n, std::move(inputs), [&] { return with_padding_for(n.workload, *zeros); });
     return false;
   });
 }

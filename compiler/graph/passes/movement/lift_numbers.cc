@@ -33,14 +33,14 @@ Graph lift_numbers(const Graph& g, const PassContext& context) {
     std::vector<BoundLink> links = bound_links(n);
     bool changed = false;
     for (size_t l = 0; l < links.size(); ++l) {
-      ChainLink& link = links[l].link;
+      const ChainLink& link = links[l].link;
       // A zero point behind a rounding stays: where it is known, both are one conversion.
       if (of_bytes && l > 0 && is(links[l - 1].link, "round")) continue;
       const double* number = number_of(link);
       const bool is_lifted = is(link, "add") || is(link, "mul") || (of_bytes && is(link, "sub"));
       if (!number || !is_lifted || after[l] != t || (!of_bytes && !was_learned(*number))) continue;
-      links[l].operands = {r.constant(floats_of({t, {1}}, {*number}), n.inputs[1], "_number")};
-      link.arguments[0] = Operand{Operand::Kind::kOne, {}};
+      const ValueId operand = r.constant(floats_of({t, {1}}, {*number}), n.inputs[1], "_number");
+      links[l] = link_with(context.functions, link.function->name, Operand::Kind::kOne, operand);
       changed = true;
     }
     if (changed) r.become_with(n, links);

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "base/time_text.h"
+#include "compiler/graph/passes/axes.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/rewriter.h"
-#include "compiler/ir/extents.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/rewrite/changed.h"
@@ -28,78 +28,66 @@ size_t cut_of(const std::vector<BoundLink>& links) {
   std::vector<size_t> labels;  // their positions
   for (size_t l = 0; l < links.size(); ++l)
     if (!links[l].link.function) labels.push_back(l);
-  for (size_t l = links.size(); l-- > 0;)
-    for (const Argument& a : links[l].link.arguments)
-      if (const auto* label = std::get_if<Label>(&a); label && l >= cut) cut = std::min(cut, labels[label->index]);
+  for (size_t l = links.size(); l-- > cut;)
+    each_label(std::span(&links[l].link, 1), [&](const Label& label) { cut = std::min(cut, labels[label.index]); });
   return cut;
 }
 
 // An operand of elements of `shape` as one that is broadcast to them; nothing where it lies in another order.
 std::optional<Extents> broadcast_shape(const Operand& o, const Extents& own, const Extents& shape) {
+  using Kind = Operand::Kind;
   const bool is_blocked = shape.size() == 5;
+  if (o.kind == Kind::kSame) return shape;
+  if ((o.kind == Kind::kRow && is_blocked) || (o.kind == Kind::kShape && own.size() != shape.size()))
+    return std::nullopt;
+  if (o.kind == Kind::kShape) return own;
   Extents out(shape.size(), 1);
-  switch (o.kind) {
-    case Operand::Kind::kSame: return shape;
-    case Operand::Kind::kOne: return out;
-    case Operand::Kind::kChannel:
-      if (is_blocked) out[4] = shape[4];
-      out[shape.size() < 4 ? shape.size() - 1 : 1] = is_blocked ? shape[1] : own[0];
-      return out;
-    case Operand::Kind::kRow:
-      if (is_blocked) return std::nullopt;
-      std::copy(shape.begin(), shape.end() - 1, out.begin());
-      return out;
-    case Operand::Kind::kShape:
-      if (own.size() != shape.size()) return std::nullopt;
-      return own;
+  if (o.kind == Kind::kRow) std::copy(shape.begin(), shape.end() - 1, out.begin());
+  if (o.kind == Kind::kChannel) {
+    out[channel_axis(shape)] = shape[channel_axis(shape)];
+    if (is_blocked) out[1] = shape[1];
   }
-  return std::nullopt;
+  return out;
 }
 
 class GroupSplitter : public Rewriter {
  public:
   GroupSplitter(const Graph& g, const PassContext& context) : Rewriter(g, context) {
     for (const Node& n : g.nodes) {
-      const double seconds = measured(n.workload).value_or(0);
+      const double seconds = c_.measured(n.workload).value_or(0);
       whole_ += seconds;
       of_group_[to_string(n.workload)] += seconds;
     }
   }
 
   bool rewrite(const Node& n) {
-    const auto whole = measured(n.workload);
+    const auto whole = c_.measured(n.workload);
     if (!whole || of_group_[to_string(n.workload)] < kLeastShare * whole_) return false;
     const std::optional<Parts> parts = parts_of(n);
     if (!parts) return false;
-    const auto anchor = measured(parts->anchor.workload), rest = measured(parts->rest);
+    const auto anchor = c_.measured(parts->anchor.workload), rest = c_.measured(parts->rest.workload);
     if (!anchor || !rest) {
-      for (const auto& [time, workload] : {std::pair(anchor, &parts->anchor.workload), std::pair(rest, &parts->rest)})
+      for (const auto& [time, workload] :
+           {std::pair(anchor, &parts->anchor.workload), std::pair(rest, &parts->rest.workload)})
         if (!time && c_.alternatives) c_.alternatives->push_back(*workload);
       return false;
     }
     if (*anchor + *rest > (1 - kLeastGain) * *whole) return false;
     std::vector<ValueId> inputs{b_.add(parts->anchor.workload, now(parts->anchor.inputs))[0]};
-    for (size_t o = 0; o < parts->operands.size(); ++o)
-      inputs.push_back(with_shape(now(parts->operands[o]), parts->shapes[o]));
+    for (size_t o = 0; o < parts->shapes.size(); ++o)
+      inputs.push_back(with_shape(now(parts->rest.inputs[o]), parts->shapes[o]));
     if (c_.notes)
       c_.notes->say(n.origin, fmt::format("measured apart from the {} before it {} ms, as one with it {} ms",
                                           n.workload.operator_name(), ms_text(*anchor + *rest), ms_text(*whole)));
-    return replace(n, parts->rest, inputs);
+    return replace(n, parts->rest.workload, inputs);
   }
 
  private:
   struct Parts {
-    Rewritten anchor;               ///< with the first part of the epilogue
-    Workload rest;                  ///< elementwise
-    std::vector<ValueId> operands;  ///< of the rest
-    std::vector<Extents> shapes;    ///< that the rest sees them with
+    Rewritten anchor;             ///< with the first part of the epilogue
+    Rewritten rest;               ///< elementwise, of the anchor's result and these operands
+    std::vector<Extents> shapes;  ///< that it sees them with
   };
-
-  std::optional<double> measured(const Workload& w) {
-    const auto [at, is_new] = known_.try_emplace(to_string(w));
-    if (is_new) at->second = c_.measured(w);
-    return at->second;
-  }
 
   std::optional<Parts> parts_of(const Node& n) const {
     if (!n.workload.attributes.has("epilogue") || n.outputs.size() != 1) return std::nullopt;
@@ -126,11 +114,10 @@ class GroupSplitter : public Rewriter {
     auto anchor = all_fit ? with_links(n, first, whole.shape, c_.functions) : std::nullopt;
     const auto rest = anchor ? elementwise_of(c_.operators, c_.functions, second.chain, types) : std::nullopt;
     if (!rest || inferred(*rest).outputs[0] != whole) return std::nullopt;
-    return Parts{std::move(*anchor), *rest, second.operands, shapes};
+    return Parts{std::move(*anchor), {*rest, second.operands}, shapes};
   }
 
-  std::map<std::string, std::optional<double>> known_;  ///< by workload
-  std::map<std::string, double> of_group_;              ///< by workload: of all nodes
+  std::map<std::string, double> of_group_;  ///< by workload: of all nodes
   double whole_ = 0;
 };
 

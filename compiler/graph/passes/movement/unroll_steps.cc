@@ -59,9 +59,6 @@ class StepUnroller : public Rewriter {
 
 }  // namespace
 
-Graph unroll_steps(const Graph& g, const PassContext& context) {
-  const auto has_steps = [](const Node& n) { return recurrence_of(n.workload).has_value(); };
-  return std::any_of(g.nodes.begin(), g.nodes.end(), has_steps) ? rewritten_by<StepUnroller>(g, context) : g;
-}
+Graph unroll_steps(const Graph& g, const PassContext& context) { return rewritten_by<StepUnroller>(g, context); }
 
 }  // namespace hone
