@@ -16,6 +16,19 @@ constexpr double kTileProduct = 16, kTileLoad = 8, kTileBytes = 1024;
 constexpr double kSpill = 2;     // store and load of a spilled register
 constexpr double kHidden = 0.3;  // share of the shorter times that the longest does not hide
 
+// Tiles that a body of a unit's products loads.
+double loaded_tiles(const Summary& f) {
+  double bytes = 0;
+  for (const Access& a : f.s.accesses) {
+    if (a.buffer == f.s.accesses.front().buffer) continue;  // the sums
+    double elements = 1;
+    for (int l = f.body; l < f.s.depth; ++l)
+      if (f.stride(a, l) != 0) elements *= f.loop_at(l).extent;
+    bytes += elements * a.element_bytes();
+  }
+  return bytes / kTileBytes;
+}
+
 }  // namespace
 
 double Cycles::total() const {
@@ -40,13 +53,8 @@ Cycles cycles_of(const Summary& f) {
   c.compute =
       bodies *
       (std::max(instructions * arithmetic / kArithmeticPorts * exposed, f.body_loads() / kLoadPorts + stores) + spills);
-  if (const double products = f.body_products(); products > 0) {
-    double tiles = 0;
-    for (size_t a = 1; a < s.accesses.size(); ++a)
-      if (s.accesses[a].buffer != s.accesses.front().buffer)
-        tiles += s.touch(s.accesses[a], f.body).elements * s.accesses[a].element_bytes() / kTileBytes;
-    c.compute = bodies * std::max(products * kTileProduct, tiles * kTileLoad);
-  }
+  if (const double products = f.body_products(); products > 0)
+    c.compute = bodies * std::max(products * kTileProduct, loaded_tiles(f) * kTileLoad);
   c.l1 = f.traffic(static_cast<double>(f.target.l1_bytes)).bytes / kBytesFromL2;
   c.l2 = f.traffic(static_cast<double>(f.target.l2_bytes)).bytes / kBytesFromBeyond;
   double entered = 1;

@@ -203,16 +203,17 @@ Module tiles(int64_t high, int64_t wide, int64_t steps) {
 }
 
 TEST(Nest, TilesTakeTheTimeOfTheirProductsOrOfTheirLoads) {
-  const auto compute = [](int64_t high, int64_t wide) {
+  const Target target = avx512();
+  const auto compute = [&](int64_t high, int64_t wide) {
     const nest::Nests nests = nest::nests_of(tiles(high, wide, 32));
-    const nest::Summary f(nests.statements.at(0), avx512());
+    const nest::Summary f(nests.statements.at(0), target);
     EXPECT_EQ(f.body_products(), high * wide);
     return nest::cycles_of(f).compute;
   };
   EXPECT_EQ(compute(2, 2), 32 * 4 * 16) << "four products, four loads";
   EXPECT_EQ(compute(1, 1), 32 * 16) << "one product, two loads";
   const nest::Nests plain = nest::nests_of(product({}));
-  EXPECT_EQ(nest::Summary(plain.statements.at(0), avx512()).body_products(), 0);
+  EXPECT_EQ(nest::Summary(plain.statements.at(0), target).body_products(), 0);
 }
 
 }  // namespace
