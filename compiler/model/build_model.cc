@@ -70,15 +70,12 @@ class ModelBuilder {
     out_.json = model_json(variants_, o_, out_.weight_bytes);
     ModelProgram program{o_.name, {}, out_.json};
     program.denormals = o_.denormals;
-    const std::vector<const Kernel*> kernels = distinct_kernels();
-    program.has_tiles = std::any_of(kernels.begin(), kernels.end(),
-                                    [&](const Kernel* k) { return !k->host && uses_tiles(k->module, o_.target); });
     for (const VariantBuilder& v : variants_) program.variants.push_back(v.steps());
     std::string weights = packer_.take_blob();
     slot_weights(program, weights);
     if (o_.target.is_gpu()) return for_gpu(program, weights);
     if (o_.in_c) return in_c(program, weights);
-    std::vector<std::string> parts = kernel_objects();
+    std::vector<std::string> parts = kernel_objects(&program.has_tiles);
     parts.push_back(emit_model_object(program, o_.target));
     for (std::string& part : entry_parts(entry_files(program), o_.target)) parts.push_back(std::move(part));
     for (std::string& part : description_parts(o_.target)) parts.push_back(std::move(part));
@@ -211,12 +208,14 @@ class ModelBuilder {
     return kernels;
   }
 
-  std::vector<std::string> kernel_objects() {
+  // `has_tiles`: whether some may run on tiles.
+  std::vector<std::string> kernel_objects(bool* has_tiles) {
     const std::vector<const Kernel*> kernels = distinct_kernels();
     std::vector<std::string> objects;
     for (size_t k = 0; k < kernels.size(); ++k) {
       tell("compiling kernels", k, kernels.size());
       objects.push_back(blaming(kernels[k]->workload, [&] { return kernel_object(*kernels[k]); }));
+      *has_tiles |= !kernels[k]->host && uses_tiles(kernels[k]->module, o_.target);
     }
     std::set<std::string> in_c;
     for (const Kernel* k : kernels)

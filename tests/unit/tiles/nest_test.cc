@@ -48,6 +48,8 @@ TEST(TileNest, IsAProductOfFullTilesWhoseWordsLieTogether) {
   EXPECT_TRUE(is_nest({.rows_of_a = 1024})) << "rows of A lie anywhere";
   EXPECT_TRUE(is_nest({.rows_of_b = 128}));
   EXPECT_FALSE(is_nest({.columns_of_c = 2}));
+  EXPECT_FALSE(is_nest({.rows_of_c = 15})) << "rows of sums overlap";
+  EXPECT_FALSE(is_nest({.rows_of_c = 0}));
   EXPECT_FALSE(is_nest({.word_of_b = 4}));
   EXPECT_FALSE(is_nest({.extent = 8}));
   EXPECT_FALSE(is_nest({.innermost = LoopKind::kSerial}));

@@ -288,21 +288,14 @@ class BodyEmitter final : public StmtEmitter {
     llvm::BasicBlock *on_tiles = block("tiles"), *otherwise = block("vectors"), *after = block("after");
     llvm::Instruction* branch =
         b_.CreateCondBr(TileInstructions(b_, m_.options_.tile_code).permitted(), on_tiles, otherwise);
-    const auto emit_case = [&](llvm::BasicBlock* from, const auto& body) {
-      expr_.arithmetic().push(branch);
-      b_.SetInsertPoint(from);
-      body();
-      b_.CreateBr(after);
-      expr_.arithmetic().pop();
-    };
-    emit_case(on_tiles, [&] {
+    emit_case(branch, on_tiles, after, [&] {
       tiles_ = &tiles, region_ = &*region;
       tiles.begin(*region);
       emit(s);
       tiles.end();
       tiles_ = nullptr, region_ = nullptr;
     });
-    emit_case(otherwise, [&] {
+    emit_case(branch, otherwise, after, [&] {
       in_vectors_ = true;
       emit(region_in_vectors(s, *region));
       in_vectors_ = false;

@@ -59,20 +59,21 @@ void StmtEmitter::emit_if(const If* op) {
   llvm::BasicBlock *then = block("then"), *after = block("after"), *otherwise = op->else_case ? block("else") : after;
   llvm::Instruction* branch = b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
   const int n = keeps_facts_ ? facts_.push_condition(op->condition) : 0;
-  emit_case(branch, then, after, op->then_case);
+  emit_case(branch, then, after, [&] { emit(op->then_case); });
   facts_.pop_facts(n);
   if (op->else_case) {
     const int m = keeps_facts_ ? facts_.push_negation(op->condition) : 0;
-    emit_case(branch, otherwise, after, op->else_case);
+    emit_case(branch, otherwise, after, [&] { emit(op->else_case); });
     facts_.pop_facts(m);
   }
   b_.SetInsertPoint(after);
 }
 
-void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to, const Stmt& body) {
+void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to,
+                            llvm::function_ref<void()> body) {
   expr_.arithmetic().push(branch);
   b_.SetInsertPoint(from);
-  emit(body);
+  body();
   b_.CreateBr(to);
   expr_.arithmetic().pop();
 }

@@ -50,6 +50,9 @@ class StmtEmitter {
   /// whether it runs at all; null: at least once.
   void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, llvm::Value* enters, LoopEnd end,
                  const Stmt& body);
+  /// One way of `branch`, from `from` to `to`: what `body` emits.
+  void emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to,
+                 llvm::function_ref<void()> body);
   /// Goes on from the entry block to the body.
   void close_entry();
 
@@ -62,7 +65,6 @@ class StmtEmitter {
 
  private:
   void emit_if(const If* op);
-  void emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to, const Stmt& body);
   void emit_allocate(const Allocate* op);
   llvm::MDNode* as_scheduled();
 

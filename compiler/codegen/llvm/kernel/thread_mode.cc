@@ -29,7 +29,8 @@ class ModeEmitter {
  public:
   ModeEmitter(llvm::Function* entry, const Target& target, const ThreadMode& mode)
       : entry_(entry), target_(target), mode_(mode), b_(entry->getContext()), tiles_(b_, mode.tile_code) {
-    HONE_ICHECK(target.arch == "x86_64" || target.arch == "aarch64") << "no mode of denormals of " << target.arch;
+    HONE_ICHECK(target.arch == "x86_64" || target.arch == "aarch64")
+        << "threads have no modes that are known on " << target.arch;
   }
 
   void emit(llvm::Function* inside) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <llvm/IR/Function.h>
-#include <llvm/IR/IRBuilder.h>
 
 #include "compiler/codegen/llvm/kernel/codegen_options.h"
 #include "compiler/target/target.h"

@@ -50,7 +50,6 @@ void TileInstructions::call(llvm::Intrinsic::ID instruction, const char* name, l
 void TileInstructions::store_config(Value* to) { call(llvm::Intrinsic::x86_sttilecfg, "sttilecfg", {to}); }
 void TileInstructions::load_config(Value* from) { call(llvm::Intrinsic::x86_ldtilecfg, "ldtilecfg", {from}); }
 void TileInstructions::release() { call(llvm::Intrinsic::x86_tilerelease, "tilerelease", {}); }
-void TileInstructions::zero(int tile) { call(llvm::Intrinsic::x86_tilezero, "tilezero", {number(tile)}); }
 
 void TileInstructions::load(int tile, Value* from, Value* stride) {
   call(llvm::Intrinsic::x86_tileloadd64, "tileloadd", {number(tile), from, stride});

@@ -26,7 +26,6 @@ class TileInstructions {
   /// Leaves the thread without a configuration.
   void release();
 
-  void zero(int tile);
   /// Rows of kTileRowBytes that lie `stride` bytes (i64) apart.
   void load(int tile, llvm::Value* from, llvm::Value* stride);
   void store(int tile, llvm::Value* to, llvm::Value* stride);

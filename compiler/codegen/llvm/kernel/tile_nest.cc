@@ -77,7 +77,9 @@ std::optional<TileNest> match_tile_nest(const For* outermost, const Target& targ
                of_b = operand_of(b->buffer, b->indices[0], vars, 2, {0, unit->word, 0, 1}),
                of_c = operand_of(store->buffer, store->indices[0], vars, 0, {0, 1, 0, 0});
     const auto is_apart = [&](const Load* l) { return !l->buffer.same_as(store->buffer); };
-    if (of_a && of_b && of_c && is_apart(a) && is_apart(b)) return TileNest{unit, *of_a, *of_b, *of_c};
+    // Rows of C that overlapped would be stored over each other.
+    if (of_a && of_b && of_c && of_c->stride >= unit->columns && is_apart(a) && is_apart(b))
+      return TileNest{unit, *of_a, *of_b, *of_c};
   }
   return std::nullopt;
 }
@@ -151,7 +153,7 @@ class RegionMatcher {
  private:
   bool match_nest(const For* loop) {
     auto nest = match_tile_nest(loop, target_);
-    // Tiles that overlap would have to be stored in between: the buffers of sums hold whole tiles.
+    // Sums that overlap would have to be stored in between.
     if (!nest || reads_memory(nest->c.first)) return false;
     const auto known =
         std::find_if(region.sums.begin(), region.sums.end(), [&](const TileNest::Operand& c) { return c.is(nest->c); });
@@ -165,12 +167,12 @@ class RegionMatcher {
     return region.sums.size() <= most;
   }
 
-  // Whether no row of one overlaps a row of the other. Those of a tile are apart: both are written by whole nests.
+  // Whether no row of one overlaps a row of the other; rows of one tile do not (match_tile_nest()).
   static bool are_apart(const TileNest::Operand& x, const TileNest::Operand& y) {
     if (!x.buffer.same_as(y.buffer)) return true;
     const auto a = linear_of(x.first), b = linear_of(y.first);
     const auto distance = a && b ? add(*b, *a, -1) : std::nullopt;
-    if (!distance || !distance->is_constant() || x.stride != y.stride || x.stride < kRow) return false;
+    if (!distance || !distance->is_constant() || x.stride != y.stride) return false;
     // Rows of y begin `between` behind those of x, a number of whole rows left out.
     const int64_t between = ((distance->constant % x.stride) + x.stride) % x.stride;
     const int64_t rows = (distance->constant - between) / x.stride;
@@ -209,9 +211,12 @@ Stmt region_in_vectors(const Stmt& s, const TileRegion& region) {
 }
 
 bool has_tile_nests(const Module& m, const Target& target) {
-  if (target.is_gpu() || !(target.has(Feature::kTilesBf16) || target.has(Feature::kTilesInt8))) return false;
-  return std::any_of(m.kernels.begin(), m.kernels.end(),
-                     [](const Function& f) { return holds_loop(f.body, LoopKind::kWarp); });
+  const std::span<const MatrixUnit> units = matrix_units();
+  const bool has_unit = std::any_of(units.begin(), units.end(), [&](const MatrixUnit& u) {
+    return u.registers == MatrixUnit::Registers::kTiles && target.has(u.feature);
+  });
+  return has_unit && std::any_of(m.kernels.begin(), m.kernels.end(),
+                                 [](const Function& f) { return holds_loop(f.body, LoopKind::kWarp); });
 }
 
 }  // namespace hone

@@ -49,6 +49,22 @@ void conv2d_tiles(const Workload& w, const Target& target, const MatrixUnit& uni
 /// the others.
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
+/// How the pixels of a product are divided: tasks and tiles of one, pixels of a tile, and whether a task runs through
+/// the blocks of channels of its pixels, or has one of them.
+struct PixelTasks {
+  Split tasks;
+  int64_t tile;
+  bool channels_inside;
+};
+/// Loops of the writer: in which a tile is computed; over its pixels; whose iterations are tasks.
+struct PixelLoops {
+  LoopRef tile, pixels, task;
+};
+/// Schedules the writer [n, c, y, x] of a product of pixels (gemm_convolution()) in blocks of `channels`, whose lanes
+/// are vectors.
+PixelLoops schedule_pixels(Schedule& s, BlockRef writer, const LayoutChoice& layout, int64_t channels,
+                           const PixelTasks& tasks);
+
 /// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not
 /// blocked) at a time.
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel);

@@ -40,7 +40,8 @@ bool is_planar_convolution(const Workload& w, const Target& target) {
   return (has_planes || (layout.in_block == 0 && layout.out_block == 0)) && !groups_have_blocks(w, target);
 }
 
-std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
+// `unit`: null where there is none.
+std::vector<int64_t> algorithms_for(const Workload& w, const Target& target, const MatrixUnit* unit) {
   std::vector<int64_t> out{kDirect};
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
@@ -48,7 +49,7 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   if (c.groups == 1 && !dtypes_of(w).f16_runs && (c.n == 1 || !is_padded(c) || layout_of(w).blocked))
     out.push_back(kGemm);
   if (is_planar_convolution(w, target)) out.push_back(kPlanar);
-  if (convolution_unit(w, target)) out.push_back(kTiles);
+  if (unit) out.push_back(kTiles);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
     if (winograd_applies(w, static_cast<int>(m)) && layout_of(w).in != "NCHW") out.push_back(m);
@@ -96,12 +97,11 @@ int64_t usual_in_blocks(const Workload& w, const Target& target) {
   return otherwise;
 }
 
-int64_t usual_algorithm(const Workload& w, const Target& target) {
+int64_t usual_algorithm(const Workload& w, const Target& target, const MatrixUnit* unit) {
   const LayoutChoice& layout = layout_of(w);
   // Tiles of which half is empty are left to vectors.
   const ConvShape& c = conv_shape(w);
-  if (const MatrixUnit* unit = convolution_unit(w, target))
-    if (2 * c.n * c.oh * c.ow >= unit->rows && c.co >= unit->columns) return kTiles;
+  if (unit && 2 * c.n * c.oh * c.ow >= unit->rows && c.co >= unit->columns) return kTiles;
   if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w, target);
   const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
   return is_planar_convolution(w, target) && !few_columns ? kPlanar : kDirect;
@@ -113,6 +113,25 @@ bool is_padded(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_botto
 
 bool reads_pixels_in_place(const ConvShape& c) {
   return c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !is_padded(c);
+}
+
+PixelLoops schedule_pixels(Schedule& s, BlockRef writer, const LayoutChoice& layout, int64_t channels,
+                           const PixelTasks& tasks) {
+  const auto axes = s.loops(writer);
+  const auto [oc_o, oc_tile] = s.split(axes[1], channels);
+  const ChannelTileLoops lanes = split_channel_tile(s, oc_tile, layout);
+  reorder_tile(s, {axes[0], axes[2], axes[3], oc_o}, lanes, {});
+  const auto rows = s.split(fuse_all(s, {axes[0], axes[2], axes[3]}),
+                            std::vector<int64_t>{tasks.tasks[0], tasks.tasks[1], tasks.tile});
+  LoopRef task = rows[0];
+  if (tasks.channels_inside) {
+    reorder_tile(s, {rows[0], oc_o, rows[1]}, lanes, {rows[2]});
+  } else {
+    reorder_tile(s, {oc_o, rows[0], rows[1]}, lanes, {rows[2]});
+    task = s.fuse(oc_o, rows[0]);
+  }
+  vectorize_tile(s, lanes);
+  return {rows[1], rows[2], task};
 }
 
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel) {
@@ -139,8 +158,9 @@ void schedule_changed_input(Schedule& s, const Definition& d, int64_t lanes, Loo
 }
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const std::vector<int64_t> algorithms = algorithms_for(w, target);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, usual_algorithm(w, target),
+  const MatrixUnit* const unit = convolution_unit(w, target);
+  const std::vector<int64_t> algorithms = algorithms_for(w, target, unit);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, usual_algorithm(w, target, unit),
                                          {{kDirect, "direct"},
                                           {kGemm, "gemm"},
                                           {kPlanar, "planar"},
@@ -168,7 +188,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   }
   if (offered(kTiles)) {
     knobs.when(algorithm == kTiles);
-    conv2d_tiles(w, target, *convolution_unit(w, target), knobs, algorithm == kTiles ? out : nullptr);
+    conv2d_tiles(w, target, *unit, knobs, algorithm == kTiles ? out : nullptr);
   }
   knobs.when(true);
   // How threads divide the tasks: a range for each, or claimed one after the other.

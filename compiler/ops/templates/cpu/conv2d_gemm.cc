@@ -37,11 +37,6 @@ class GemmConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  // Two loops of the writer: the one where a tile is computed, and the one whose iterations are a thread's tasks.
-  struct Loops {
-    LoopRef tile, task;
-  };
-  Loops schedule_writer(Schedule& s, BlockRef writer) const;
   void schedule_product(Schedule& s, LoopRef tile) const;
   void schedule_gather(Schedule& s, LoopRef task) const;
   void lay_out(Schedule& s, const Definition& d) const;
@@ -113,7 +108,8 @@ std::unique_ptr<Schedule> GemmConvolution::schedule() const {
   auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = *out;
   s.compute_inline(s.block("pad"));
-  const Loops loops = schedule_writer(s, begin_writer(s, d));
+  const PixelLoops loops = schedule_pixels(s, begin_writer(s, d), layout_, oc_block_, {tasks_, tile_p_, oc_inside_});
+  s.unroll(loops.pixels);
   schedule_product(s, loops.tile);
   if (gather_ != kNobody)
     schedule_gather(s, loops.task);
@@ -123,25 +119,6 @@ std::unique_ptr<Schedule> GemmConvolution::schedule() const {
   lay_out(s, d);
   if (word_ > 1) s.tensorize(s.block("product"), s.loop(s.block("product"), "oc"), dot_intrinsic(w_));
   return out;
-}
-
-GemmConvolution::Loops GemmConvolution::schedule_writer(Schedule& s, BlockRef writer) const {
-  const auto axes = s.loops(writer);
-  const auto [oc_o, oc_tile] = s.split(axes[1], oc_block_);
-  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout_);
-  reorder_tile(s, {axes[0], axes[2], axes[3], oc_o}, channels, {});
-  const auto rows =
-      s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks_[0], tasks_[1], tile_p_});
-  LoopRef task = rows[0];
-  if (oc_inside_) {
-    reorder_tile(s, {rows[0], oc_o, rows[1]}, channels, {rows[2]});
-  } else {
-    reorder_tile(s, {oc_o, rows[0], rows[1]}, channels, {rows[2]});
-    task = s.fuse(oc_o, rows[0]);
-  }
-  vectorize_tile(s, channels);
-  s.unroll(rows[2]);
-  return {rows[1], task};
 }
 
 // One register tile of the product.

@@ -34,11 +34,7 @@ class TileConvolution {
   std::unique_ptr<Schedule> schedule() const;
 
  private:
-  struct Loops {
-    LoopRef block, task;
-  };
-  Loops schedule_writer(Schedule& s, BlockRef writer) const;
-  void schedule_product(Schedule& s, LoopRef block) const;
+  LoopRef schedule_product(Schedule& s, LoopRef block) const;
   void schedule_gather(Schedule& s, LoopRef task) const;
   void lay_out(Schedule& s, const Definition& d) const;
 
@@ -90,38 +86,20 @@ std::unique_ptr<Schedule> TileConvolution::schedule() const {
   auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = *out;
   s.compute_inline(s.block("pad"));
-  const Loops loops = schedule_writer(s, begin_writer(s, d));
-  schedule_product(s, loops.block);
+  const PixelLoops loops = schedule_pixels(s, begin_writer(s, d), layout_, width(), {tasks_, height(), oc_inside_});
+  const LoopRef row = schedule_product(s, loops.tile);
   if (gather_ != kNobody)
     schedule_gather(s, loops.task);
   else
     s.compute_inline(s.block("rows"));
   s.parallel(loops.task);
   lay_out(s, d);
-  s.tensorize(s.block("product"), s.loops(s.block("product"))[s.loops(s.block("product")).size() - 4], unit_.name);
+  s.tensorize(s.block("product"), row, unit_.name);
   return out;
 }
 
-TileConvolution::Loops TileConvolution::schedule_writer(Schedule& s, BlockRef writer) const {
-  const auto axes = s.loops(writer);
-  const auto [oc_o, oc_tile] = s.split(axes[1], width());
-  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout_);
-  reorder_tile(s, {axes[0], axes[2], axes[3], oc_o}, channels, {});
-  const auto rows =
-      s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks_[0], tasks_[1], height()});
-  LoopRef task = rows[0];
-  if (oc_inside_) {
-    reorder_tile(s, {rows[0], oc_o, rows[1]}, channels, {rows[2]});
-  } else {
-    reorder_tile(s, {oc_o, rows[0], rows[1]}, channels, {rows[2]});
-    task = s.fuse(oc_o, rows[0]);
-  }
-  vectorize_tile(s, channels);
-  return {rows[1], task};
-}
-
-// One block of sums.
-void TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
+// One block of sums. Returns the loop over rows of a tile, the outermost one of a nest.
+LoopRef TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
   const BlockRef product = s.block("product");
   s.set_scope(product, BufferScope::kStack);
   s.compute_at(product, block);
@@ -133,6 +111,7 @@ void TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
   s.vectorize(s.loops(zeros).back());
   s.unroll(p_o);
   s.unroll(oc_o);
+  return p_i;
 }
 
 // Gathers the rows of one task, or of all, in panels: [tiles][steps of channels][window][rows][depth].

@@ -176,7 +176,7 @@ bool is_along_k(const Workload& w, const Target& target) {
 
 // Whether tiles compute the sums, where the target has some for them. So few rows that most of a tile is empty are left
 // to vectors by default.
-bool choose_tiles(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
+bool takes_tiles(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
   const ProductShape& p = product_shape(w);
   constexpr int64_t kVectors = 0, kTiles = 1;
   return knobs.choice("unit", {kVectors, kTiles}, 2 * p.m >= unit.rows && p.n >= unit.columns ? kTiles : kVectors,
@@ -245,7 +245,7 @@ void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, st
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const MatrixUnit* unit = tile_unit_of(w, target);
   if (!unit) return matmul_in_vectors(w, target, knobs, out);
-  const bool on_tiles = choose_tiles(w, *unit, knobs);
+  const bool on_tiles = takes_tiles(w, *unit, knobs);
   knobs.when(!on_tiles);
   matmul_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
   knobs.when(on_tiles);
