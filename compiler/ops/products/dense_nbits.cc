@@ -182,6 +182,44 @@ Definition dense_nbits_in_pairs(const Workload& w) {
   return d;
 }
 
+int64_t parts_of(const Workload& w) {
+  const DType in = dtypes_of(w).in;
+  return in == bf16 ? 1 : in == f16 || nbits_shape(w).bits == 4 ? 2 : 3;
+}
+
+Definition dense_nbits_in_parts(const Workload& w, int64_t rows) {
+  const NbitsShape& s = nbits_shape(w);
+  const int64_t more = s.bits == 4 ? 16 : 0;  // added to a number
+  Definition d;
+  const NbitsInputs in = inputs_of(w, &d);
+  const Tensor parts =
+      compute("parts", {parts_of(w), rows, s.k}, {"part", "m", "k"}, {in.x}, [&](const std::vector<Expr>& i) {
+        Expr rest = cast(f32, in.x(i[1], i[2]));
+        if (rows > s.m) rest = select(lt(i[1], s.m), rest, make_float(0));
+        std::vector<Expr> all;
+        for (int64_t p = 0; p < parts_of(w); ++p) {
+          all.push_back(cast(bf16, rest));
+          rest = rest - cast(f32, all.back());
+        }
+        return pick(i[0], parts_of(w), [&](int64_t p) { return all[static_cast<size_t>(p)]; });
+      });
+  const Tensor numbers = compute("numbers", {s.n, s.k}, {"n", "k"}, {in.b}, [&](const std::vector<Expr>& i) {
+    const Expr word = in.b(i[0], floor_div(i[1], s.per_word()));
+    return pick(floor_mod(i[1], make_int(s.per_word())), s.per_word(), [&](int64_t n) {
+      const Expr number = floor_mod(floor_div(word, int64_t{1} << n * s.bits), int64_t{1} << s.bits);
+      return cast(bf16, more ? number + more : number);
+    });
+  });
+  const Tensor blocks = compute_reduce(
+      "blocks", {rows, s.n, s.blocks()}, {"m", "n", "block"}, {parts, numbers}, [&](const std::vector<Expr>& i) {
+        const Axis number = reduce_axis("number", s.block), part = reduce_axis("part", parts_of(w));
+        const Expr at = i[2] * s.block + number;
+        return sum(cast(f32, parts(part, i[0], at)) * cast(f32, numbers(i[1], at)), {number, part});
+      });
+  add_up(w, in, blocks, more, &d);
+  return d;
+}
+
 Operator dense_nbits_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "dense_nbits";

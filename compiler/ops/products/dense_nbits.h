@@ -25,6 +25,14 @@ const NbitsShape& nbits_shape(const Workload& w);
 /// blocks up; `out` where there is an epilogue.
 Definition dense_nbits(const Workload& w);
 
+/// The same by products of bf16, with A as the sum of `parts` of them: each is the rounding error of those before it.
+/// Stages `parts` [part,m',k], filled up with zeros to m' = `rows`; `numbers` [n,k], those of 4 bits 16 more than they
+/// are (as below); `blocks` [m',n,blocks] sums over a block and the parts.
+Definition dense_nbits_in_parts(const Workload& w, int64_t rows);
+/// How many bf16 an element of A is there: as many as it takes to be exact, and two of f32 with numbers of 4 bits
+/// (factor_error).
+int64_t parts_of(const Workload& w);
+
 /// The same for 4 bits by dot products of bf16 (Intrinsic::kDot2). A bf16 has seven bits behind its point, so a 4-bit
 /// number between them, under the exponent of 16, is 16 more than itself. A is the sum of two bf16, the second being
 /// the rounding error of the first: stage `parts` [2,m,k], in the order in which words have the numbers 0 4 1 5 2 6 3

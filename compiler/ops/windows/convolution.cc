@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
@@ -124,6 +125,21 @@ Definition depthwise_convolution_in_words(const Workload& w, PadSlack slack) {
   return finish_convolution(w, std::move(stages), conv);
 }
 
+namespace {
+
+// The stages behind `product`, a matrix of pixels by channels.
+Definition finish_pixels(const Workload& w, ConvolutionStages stages, const Tensor& product) {
+  const ConvShape s = conv_shape(w);
+  stages.definition.anchor = product;
+  const Tensor conv =
+      compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product}, [&](const std::vector<Expr>& i) {
+        return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});
+      });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
+}  // namespace
+
 Definition gemm_convolution(const Workload& w) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);
@@ -142,11 +158,90 @@ Definition gemm_convolution(const Workload& w) {
                        cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})),
                    {ic, kh, kw});
       });
-  stages.definition.anchor = product;
-  const Tensor conv =
-      compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product}, [&](const std::vector<Expr>& i) {
-        return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});
+  return finish_pixels(w, std::move(stages), product);
+}
+
+Definition convolution_of_filled_pixels(const Workload& w, int64_t depth) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  const int64_t taps = s.kh * s.kw, filled = ceil_div(taps * s.ci, depth) * depth, pixels = s.n * s.oh * s.ow;
+  ConvolutionStages stages = begin_convolution(w, {});
+  const auto tap_of = [&](const Expr& k) { return taps == 1 ? make_int(0) : floor_div(k, s.ci); };
+  const auto channel_of = [&](const Expr& k) { return taps == 1 ? k : floor_mod(k, make_int(s.ci)); };
+  const auto within = [&](const Expr& k, const Expr& x) {
+    if (filled == taps * s.ci) return x;
+    return select(taps == 1 ? lt(k, s.ci) : lt(tap_of(k), taps), x, make_const(0, x->dtype));
+  };
+  const Tensor rows = compute("rows", {pixels, filled}, {"p", "k"}, {stages.pad}, [&](const std::vector<Expr>& i) {
+    const Expr y = floor_mod(floor_div(i[0], s.ow), make_int(s.oh)), x = floor_mod(i[0], make_int(s.ow));
+    const Expr tap = tap_of(i[1]), ky = floor_div(tap, s.kw), kx = floor_mod(tap, make_int(s.kw));
+    return within(i[1], stages.pad.at({floor_div(i[0], s.oh * s.ow), channel_of(i[1]),
+                                       y * s.stride_h + ky * s.dilation_h, x * s.stride_w + kx * s.dilation_w}));
+  });
+  const Tensor columns =
+      compute("columns", {s.co, filled}, {"oc", "k"}, {stages.weight}, [&](const std::vector<Expr>& i) {
+        const Expr tap = tap_of(i[1]);
+        return within(i[1],
+                      stages.weight.at({i[0], channel_of(i[1]), floor_div(tap, s.kw), floor_mod(tap, make_int(s.kw))}));
       });
+  const Tensor product =
+      compute_reduce("product", {pixels, s.co}, {"p", "oc"}, {rows, columns}, [&](const std::vector<Expr>& i) {
+        const Axis k = reduce_axis("k", filled);
+        return sum(cast(types.accumulate, rows(i[0], k)) * cast(types.accumulate, columns(i[1], k)), {k});
+      });
+  return finish_pixels(w, std::move(stages), product);
+}
+
+ImageRows image_rows(const Workload& w, int64_t depth, int64_t height, int64_t width) {
+  const ConvShape& s = conv_shape(w);
+  const auto up_to = [](int64_t n, int64_t multiple) { return ceil_div(n, multiple) * multiple; };
+  const bool is_dilated = s.dilation_w > 1;
+  const int64_t pixels = is_dilated ? 1 : s.kw,  // of a run
+      channels = dtypes_of(w).in.is_float() ? up_to(s.ci, depth / std::gcd(depth, pixels)) : s.ci;
+  return {channels, up_to(pixels * channels, depth), is_dilated ? s.kh * s.kw : s.kh, height, width};
+}
+
+Definition convolution_of_image_rows(const Workload& w, const ImageRows& rows) {
+  const ConvShape& s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  const bool is_dilated = s.dilation_w > 1;
+  const int64_t columns_of_segments = is_dilated ? s.kw : 1;
+  // What the last segment of the last sum reaches.
+  const int64_t image_h = (rows.height - 1) * s.stride_h + s.reach_h(),
+                row = ((rows.width - 1) * s.stride_w + (columns_of_segments - 1) * s.dilation_w) * rows.channels +
+                      rows.run,
+                image_w = ceil_div(row, rows.channels);
+  ConvolutionStages stages = begin_convolution(w, {std::max<int64_t>(0, image_h - (s.h + s.pad_top + s.pad_bottom)),
+                                                   std::max<int64_t>(0, image_w - (s.w + s.pad_left + s.pad_right))});
+  const Tensor image = compute("image", {s.n, image_h, image_w * rows.channels}, {"n", "y", "e"}, {stages.pad},
+                               [&](const std::vector<Expr>& i) {
+                                 const Expr c = floor_mod(i[2], make_int(rows.channels));
+                                 const Expr x = stages.pad.at({i[0], c, i[1], floor_div(i[2], rows.channels)});
+                                 return rows.channels == s.ci ? x : select(lt(c, s.ci), x, make_const(0, x->dtype));
+                               });
+  const Tensor columns = compute(
+      "columns", {s.co, rows.segments * rows.run}, {"oc", "k"}, {stages.weight}, [&](const std::vector<Expr>& i) {
+        const Expr segment = floor_div(i[1], rows.run), at = floor_mod(i[1], make_int(rows.run));
+        const Expr c = floor_mod(at, make_int(rows.channels)), pixel = floor_div(at, rows.channels);
+        const Expr y = is_dilated ? floor_div(segment, s.kw) : segment,
+                   x = is_dilated ? floor_mod(segment, make_int(s.kw)) : pixel;
+        const Expr inside = is_dilated ? lt(at, s.ci) : logical_and(lt(c, s.ci), lt(pixel, s.kw));
+        return select(inside, stages.weight.at({i[0], c, y, x}), make_const(0, types.weight));
+      });
+  const Tensor product =
+      compute_reduce("product", {s.n, rows.height, rows.width, s.co}, {"n", "y", "x", "oc"}, {image, columns},
+                     [&](const std::vector<Expr>& i) {
+                       const Axis segment = reduce_axis("segment", rows.segments), k = reduce_axis("k", rows.run);
+                       const Expr y = is_dilated ? floor_div(segment, s.kw) : Expr(segment);
+                       Expr at = i[2] * (s.stride_w * rows.channels) + k;
+                       if (is_dilated) at = at + floor_mod(segment, make_int(s.kw)) * (s.dilation_w * rows.channels);
+                       return sum(cast(types.accumulate, image(i[0], i[1] * s.stride_h + y * s.dilation_h, at)) *
+                                      cast(types.accumulate, columns(i[3], Expr(segment) * rows.run + k)),
+                                  {segment, k});
+                     });
+  stages.definition.anchor = product;
+  const Tensor conv = compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product},
+                              [&](const std::vector<Expr>& i) { return product(i[0], i[2], i[3], i[1]); });
   return finish_convolution(w, std::move(stages), conv);
 }
 

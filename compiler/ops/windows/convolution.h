@@ -23,6 +23,24 @@ Definition convolution_of_filled_groups(const Workload& w, PadSlack slack, int64
 /// inputs of the p-th pixel (n, oh, ow in order); `product` [p,oc]; `conv`, and `out` when there is an epilogue.
 Definition gemm_convolution(const Workload& w);
 
+/// The same where window and channels are one axis k, of channels within columns within rows of the window, filled up
+/// with zeros to a multiple of `depth`: `rows` [p,k], and `columns` [oc,k], which is to be made ahead, in place of the
+/// weights.
+Definition convolution_of_filled_pixels(const Workload& w, int64_t depth);
+
+/// The same for one group where rows of the window are read from rows of the image, pixel behind pixel: the sums run
+/// over `segments` of `run` elements each, a row of the window or, of a dilated one, a pixel of it.
+struct ImageRows {
+  int64_t channels;       ///< of a pixel, zeros behind the input's: what follows a segment meets weights of zero
+  int64_t run, segments;  ///< elements; the window's
+  int64_t height, width;  ///< of the sums, at least those of the output
+};
+/// Those whose runs are multiples of `depth`. Where 0 times what follows is not 0 (floats), nothing does.
+ImageRows image_rows(const Workload& w, int64_t depth, int64_t height, int64_t width);
+/// Stages `image` [n,y,e], the padded input's rows of pixels of channels; `columns` [oc,k], k of runs in segments,
+/// which is to be made ahead; `product` [n,y,x,oc]; `conv`, and `out` when there is an epilogue.
+Definition convolution_of_image_rows(const Workload& w, const ImageRows& rows);
+
 /// A depthwise convolution whose kernel is filled up with zeros to words of four columns, in a stage `words`
 /// [c,1,kh,kw'] that is made ahead. Its last columns are multiplied by zero wherever they lie: `slack` is that of the
 /// tiles alone.

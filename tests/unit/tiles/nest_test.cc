@@ -99,6 +99,31 @@ TEST(TileRegion, HasNoSumsThatOverlap) {
   EXPECT_FALSE(match_tile_region(nests_of_one({512, 24}, 32), kTarget)) << "a row overlaps";
 }
 
+Stmt zeros(const Buffer& c, int64_t rows, int64_t lanes, int64_t stride, double value = 0) {
+  const Var i("i");
+  const Expr at(new Ramp(Expr(i) * stride, make_int(1), static_cast<int>(lanes)));
+  return make_for(i, make_int(0), make_int(rows), LoopKind::kSerial,
+                  make_store(c, {at}, Expr(new Broadcast(make_float(value), static_cast<int>(lanes)))));
+}
+
+TEST(TileRegion, BeginsAtZeroWhereAllOfItsSumsWereFilled) {
+  Nest n;
+  n.c = make_buffer("c", f32, {512}, BufferScope::kStack);
+  n.rows_of_c = 32;
+  std::vector<Stmt> both;
+  for (const int64_t at : {0, 16}) n.at_c = make_int(at), both.push_back(n.make());
+  const auto region = match_tile_region(make_seq(both), kTarget), half = match_tile_region(both[0], kTarget);
+  ASSERT_TRUE(region && half);
+  EXPECT_TRUE(fills_with_zeros(zeros(n.c, 16, 32, 32), *region));
+  EXPECT_TRUE(fills_with_zeros(zeros(n.c, 32, 16, 16), *region));
+  EXPECT_FALSE(fills_with_zeros(zeros(n.c, 16, 32, 32, 1), *region));
+  EXPECT_FALSE(fills_with_zeros(zeros(n.c, 16, 32, 32, -0.0), *region)) << "another zero";
+  EXPECT_FALSE(fills_with_zeros(zeros(n.c, 15, 32, 32), *region)) << "a row is left";
+  EXPECT_FALSE(fills_with_zeros(zeros(n.c, 32, 16, 8), *region)) << "rows overlap";
+  EXPECT_FALSE(fills_with_zeros(zeros(n.a, 16, 32, 32), *region)) << "another buffer";
+  EXPECT_FALSE(fills_with_zeros(zeros(n.c, 16, 32, 32), *half)) << "others read the rest";
+}
+
 std::string assembly(const char* workload) {
   const Workload w = parse_workload(workload);
   const Space space = make_space(w, kTarget);
@@ -113,12 +138,15 @@ TEST(TileRegion, IsALoopOfLoadsAndProducts) {
     std::smatch loop;
     ASSERT_TRUE(std::regex_search(
         all, loop, std::regex("\n(\\.LBB[0-9_]+):(?:\n(?!\\.L)[^\n]*)*tdp[^\n]*(?:\n(?!\\.L)[^\n]*)*\tj[a-z]+\t\\1")));
-    const std::string body = loop.str();
-    const auto count = [&](const char* word) {
+    const auto count_in = [](const std::string& text, const char* word) {
       int n = 0;
-      for (size_t at = body.find(word); at != std::string::npos; at = body.find(word, at + 1)) ++n;
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++n;
       return n;
     };
+    EXPECT_EQ(count_in(all, "tilezero"), 4) << "sums begin at zero";
+    EXPECT_EQ(count_in(all, "tilestored"), 4);
+    const std::string body = loop.str();
+    const auto count = [&](const char* word) { return count_in(body, word); };
     EXPECT_EQ(count("tileloadd"), 4) << body;
     EXPECT_EQ(count("\ttdp"), 4) << body;
     EXPECT_EQ(count("tilestored"), 0) << body;

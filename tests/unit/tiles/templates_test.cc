@@ -6,6 +6,7 @@
 #include "compiler/ops/templates/cpu/conv2d.h"
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
 #include "compiler/ops/windows/conv_shape.h"
+#include "compiler/ops/windows/convolution.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 #include "tests/unit/tiles/tile_model.h"
@@ -58,7 +59,7 @@ TEST_P(ProductsOnTiles, AreWholeInEveryConfig) {
     LocalKernel kernel(lower_config(w, target, space, config), target, {}, Denormals::kKeep, TileCode::kModel);
     reset_tile_model();
     ASSERT_EQ(kernel.run_here(), HONE_OK);
-    EXPECT_EQ(tile_counts().products, p.b * blocks * high * columns[0] * columns[1] * wide * (p.k / unit.depth));
+    EXPECT_EQ(tile_counts().products, p.b * blocks * high * columns[0] * columns[1] * wide * ceil_div(p.k, unit.depth));
   }
 }
 
@@ -67,14 +68,28 @@ const auto kProducts = testing::Values(
     "dense(m=37,n=70,k=96,dtype=bf16,epilogue=bias+relu)", "dense(m=8,n=21,k=64,dtype=bf16)",
     "dense(m=197,n=96,k=64,dtype=bf16:bf16:f32:f32,epilogue=bias+gelu)",
     "dense(m=33,n=40,k=64,dtype=bf16,prologue=mul[c]+relu)",
-    "dense(m=33,n=64,k=64,dtype=bf16,epilogue=bias,extremes=1)", "dense(m=48,n=80,k=128,dtype=u8:s8:s32:s32)",
-    "dense(m=20,n=33,k=64,dtype=u8:s8:s32:s32)",
+    "dense(m=33,n=64,k=64,dtype=bf16,epilogue=bias,extremes=1)", "dense(m=32,n=32,k=50,dtype=bf16)",
+    "dense(m=20,n=33,k=101,dtype=u8:s8:s32:s32,epilogue=bias)", "dense(m=33,n=40,k=75,dtype=bf16,prologue=mul[c]+relu)",
+    "batch_matmul(b=3,m=40,n=29,k=45,dtype=bf16)",
+    "batch_matmul(b=2,m=33,n=35,k=90,dtype=s8:u8:s32:s32,epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
+    "batch_matmul(b=2,m=20,n=48,k=70,dtype=bf16:bf16:f32:f32,prologue=mul[0.125]+add)",
+    "dense(m=48,n=80,k=128,dtype=u8:s8:s32:s32)", "dense(m=20,n=33,k=64,dtype=u8:s8:s32:s32)",
     "dense(m=50,n=64,k=192,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
     "batch_matmul(b=3,m=40,n=29,k=64,dtype=bf16)", "batch_matmul(b=2,m=17,n=64,k=128,dtype=u8:s8:s32:s32)",
     "batch_matmul(b=2,m=33,n=35,k=64,dtype=s8:u8:s32:s32,"
     "epilogue=add[r]:f32+mul[0.25]+round+saturate:u8)",
     "batch_matmul(b=2,m=64,n=48,k=32,dtype=bf16:bf16:f32:f32,prologue=mul[0.125]+add)");
 
+// Numbers of 4 and 8 bits, each form of zero points, and as many parts of A as its type takes.
+const auto kBlocks = testing::Values(
+    "dense_nbits(m=32,n=64,k=128,bits=4,block=32)", "dense_nbits(m=33,n=40,k=256,bits=4,block=64,zero=each)",
+    "dense_nbits(m=17,n=70,k=64,bits=4,block=32,zero=0,dtype=bf16)",
+    "dense_nbits(m=20,n=32,k=96,bits=4,block=32,dtype=f16,epilogue=bias+relu)",
+    "dense_nbits(m=48,n=33,k=128,bits=8,block=128,zero=128)",
+    "dense_nbits(m=16,n=16,k=64,bits=8,block=32,zero=each,dtype=f16)",
+    "dense_nbits(m=40,n=64,k=64,bits=8,block=64,zero=0,prologue=mul[0.5]+relu,epilogue=add)");
+
+INSTANTIATE_TEST_SUITE_P(Blocks, OnTiles, kBlocks);
 INSTANTIATE_TEST_SUITE_P(Products, OnTiles, kProducts);
 INSTANTIATE_TEST_SUITE_P(Products, ProductsOnTiles, kProducts);
 
@@ -88,7 +103,16 @@ const auto kConvolutions =
                     "conv2d(ci=64,h=9,w=7,co=40,dtype=u8:s8:s32:s32,layout=NCHW16c,border=131)",
                     "conv2d(ci=128,h=7,w=7,co=32,dilation=2,pad=2,dtype=u8:s8:s32:s32,layout=NCHWc,"
                     "epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
-                    "conv2d(ci=32,h=8,w=8,co=32,dtype=bf16,layout=NCHW16c,prologue=relu)");
+                    "conv2d(ci=32,h=8,w=8,co=32,dtype=bf16,layout=NCHW16c,prologue=relu)",
+                    "conv2d(ci=24,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NHWC,dtype=u8:s8:s32:s32,epilogue=bias)",
+                    "conv2d(ci=96,h=7,w=7,co=32,kh=1,kw=1,pad=0,layout=NCHW16c,dtype=u8:s8:s32:s32)",
+                    "conv2d(ci=24,h=9,w=7,co=40,layout=NCHW8c,dtype=bf16,epilogue=bias+relu)",
+                    "conv2d(ci=13,h=6,w=7,co=20,stride=2,layout=NHWC,dtype=u8:s8:s32:s32,border=7)",
+                    "conv2d(ci=48,h=7,w=7,co=32,dilation=2,pad=2,dtype=u8:s8:s32:s32,layout=NCHWc)",
+                    "conv2d(ci=40,h=8,w=8,co=32,dtype=bf16,layout=NHWC,prologue=relu)",
+                    "conv2d(ci=16,h=13,w=37,co=40,layout=NHWC,dtype=u8:s8:s32:s32,epilogue=bias,border=3)",
+                    "conv2d(ci=64,h=17,w=33,co=32,stride=2,layout=NCHW16c,dtype=bf16,extremes=1)",
+                    "conv2d(n=2,ci=24,h=9,w=35,co=32,kh=3,kw=1,pad=1x0,layout=NCHW8c,dtype=u8:s8:s32:s32)");
 
 INSTANTIATE_TEST_SUITE_P(Convolutions, OnTiles, kConvolutions);
 
@@ -101,19 +125,26 @@ TEST_P(ConvolutionsOnTiles, AreWholeInEveryConfig) {
   const Space space = make_space(w, target);
   const ConvShape& c = conv_shape(w);
   const MatrixUnit& unit = *convolution_unit(w, target);
-  const int64_t pixels = c.n * c.oh * c.ow, steps = c.ci / unit.depth * c.kh * c.kw;
+  const int64_t pixels = c.n * c.oh * c.ow, steps = ceil_div(c.ci * c.kh * c.kw, unit.depth);
   std::mt19937_64 rng(3);
   for (const Config& config : some_configs(space, 8, rng, "algorithm=8")) {
     const std::string text = space.print(config);
     SCOPED_TRACE(text);
     const auto number = [&](const std::string& knob) { return std::stoll(text.substr(text.find(knob) + knob.size())); };
     const int64_t high = number("t_tiles=") / 10, wide = number("t_tiles=") % 10;
-    const Split tasks = chunks(ceil_div(pixels, high * unit.rows), number("t_tasks="));
-    const int64_t blocks = number("t_gather=") == kTask ? tasks[0] * tasks[1] : ceil_div(pixels, high * unit.rows);
+    const int64_t gather = number("t_gather=");
+    const bool is_image = gather == kImage || gather == kImageBefore;
+    const int64_t all = is_image ? ceil_div(c.oh, high) : ceil_div(pixels, high * unit.rows);
+    const Split tasks = chunks(all, number("t_tasks="));
+    const int64_t blocks = gather == kTask || is_image ? tasks[0] * tasks[1] : all;
+    const ImageRows image = image_rows(w, unit.depth, c.oh, c.ow);
+    const int64_t tiles =
+        is_image ? c.n * ceil_div(c.ow, unit.rows) * blocks * high * (image.segments * image.run / unit.depth)
+                 : blocks * high * steps;
     LocalKernel kernel(lower_config(w, target, space, config), target, {}, Denormals::kKeep, TileCode::kModel);
     reset_tile_model();
     ASSERT_EQ(kernel.run_here(), HONE_OK);
-    EXPECT_EQ(tile_counts().products, blocks * high * ceil_div(c.co, wide * unit.columns) * wide * steps);
+    EXPECT_EQ(tile_counts().products, tiles * ceil_div(c.co, wide * unit.columns) * wide);
   }
 }
 

@@ -153,6 +153,10 @@ void hone_model_tilerelease(void) {
   tiles = {};
 }
 
+void hone_model_tilezero(int t) {
+  if (runs("tilezero", t)) tiles[static_cast<size_t>(t)] = {};
+}
+
 void hone_model_tileloadd(int t, const void* from, int64_t stride) {
   if (!runs("tileloadd", t)) return;
   ++loads;

@@ -267,41 +267,70 @@ class BodyEmitter final : public StmtEmitter {
       StmtEmitter::emit_serial(op);
       return tiles_->forget();
     }
-    if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
+    emit_region_or_loop(op);
   }
 
   void emit_all(const Seq* op) override {
-    if (tiles_ || !emit_region(Stmt(op))) StmtEmitter::emit_all(op);
+    if (tiles_) return StmtEmitter::emit_all(op);
+    const std::vector<Stmt>& all = op->stmts;
+    for (auto s = all.begin(); m_.has_tiles_ && s != all.end(); ++s) {
+      std::optional<TileRegion> region = region_of(*s);
+      if (!region) continue;
+      // As many statements as are one region: their sums stay in registers from one to the next.
+      auto end = s + 1;
+      for (; end != all.end(); ++end) {
+        std::optional<TileRegion> longer = region_of(make_seq({s, end + 1}));
+        if (!longer) break;
+        region = std::move(longer);
+      }
+      // Zeros are filled into the tiles themselves.
+      const Stmt* zeros = s != all.begin() && fills_with_zeros(s[-1], *region) ? &s[-1] : nullptr;
+      if (const auto before = zeros ? s - 1 : s; before != all.begin()) emit(make_seq({all.begin(), before}));
+      emit_region(make_seq({s, end}), *region, zeros);
+      if (end != all.end()) emit(make_seq({end, all.end()}));
+      return;
+    }
+    StmtEmitter::emit_all(op);
   }
 
   void emit_warp_loop(const For* op) override {
     if (tiles_) return tiles_->emit_nest(region_->nests.at(op));
-    if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
+    emit_region_or_loop(op);
   }
 
-  // A statement that tiles execute: on them, or in vectors where the process may not use them. False: it is none.
-  bool emit_region(const Stmt& s) {
-    if (!m_.has_tiles_ || in_vectors_ || m_.is_checked_) return false;
-    const std::optional<TileRegion> region = match_tile_region(s, m_.target_);
-    if (!region) return false;
+  void emit_region_or_loop(const For* op) {
+    const Stmt s(op);
+    if (const auto region = region_of(s)) return emit_region(s, *region);
+    StmtEmitter::emit_serial(op);
+  }
+
+  // Nothing where `s` is no statement that tiles execute.
+  std::optional<TileRegion> region_of(const Stmt& s) const {
+    if (!m_.has_tiles_ || in_vectors_ || m_.is_checked_) return std::nullopt;
+    return match_tile_region(s, m_.target_);
+  }
+
+  // On tiles, or in vectors where the process may not use them. `zeros`: a statement before it that fills the sums with
+  // zeros, where there is one.
+  void emit_region(const Stmt& s, const TileRegion& region, const Stmt* zeros = nullptr) {
     TileEmitter tiles(b_, expr_, m_.options_.tile_code);
     llvm::BasicBlock *on_tiles = block("tiles"), *otherwise = block("vectors"), *after = block("after");
     llvm::Instruction* branch =
         b_.CreateCondBr(TileInstructions(b_, m_.options_.tile_code).permitted(), on_tiles, otherwise);
     emit_case(branch, on_tiles, after, [&] {
-      tiles_ = &tiles, region_ = &*region;
-      tiles.begin(*region);
+      tiles_ = &tiles, region_ = &region;
+      tiles.begin(region, zeros != nullptr);
       emit(s);
       tiles.end();
       tiles_ = nullptr, region_ = nullptr;
     });
     emit_case(branch, otherwise, after, [&] {
       in_vectors_ = true;
-      emit(region_in_vectors(s, *region));
+      if (zeros) emit(*zeros);
+      emit(region_in_vectors(s, region));
       in_vectors_ = false;
     });
     b_.SetInsertPoint(after);
-    return true;
   }
 
   // A GPU's blocks and threads run in turn here.

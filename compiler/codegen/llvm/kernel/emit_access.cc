@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/small_vector.h"
+#include "compiler/arith/linear.h"
 #include "compiler/codegen/llvm/kernel/emit_expr.h"
 #include "compiler/codegen/llvm/kernel/lane_offsets.h"
 #include "compiler/ir/visitor.h"
@@ -457,6 +458,44 @@ void ExprEmitter::emit_stores_together(std::span<const Stmt> stores) {
     const Address at = address(slot(op->buffer.get()), as<Ramp>(op->indices[0])->base, op->value->dtype.lane_bytes());
     b_.CreateAlignedStore(values[i], at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
   }
+}
+
+size_t ExprEmitter::stores_of_words(std::span<const Stmt> stmts) const {
+  const Store* first = stmts.empty() ? nullptr : as<Store>(stmts[0]);
+  const DType type = first ? first->value->dtype : DType{};
+  constexpr int kWordBytes = 4;
+  if (!first || !type.is_vector() || type.is_bool() || type.lane_bytes() > 2 || slot(first->buffer.get()).checked)
+    return 0;
+  const auto parts = static_cast<size_t>(kWordBytes / type.lane_bytes());
+  const Ramp* word = as<Ramp>(first->indices[0]);
+  const auto at = word && stmts.size() >= parts ? linear_of(word->base) : std::nullopt;
+  if (!at) return 0;
+  for (size_t p = 0; p < parts; ++p) {
+    const Store* op = as<Store>(stmts[p]);
+    const Ramp* ramp = op && !op->mask && op->buffer.same_as(first->buffer) ? as<Ramp>(op->indices[0]) : nullptr;
+    if (!ramp || op->value->dtype != type || !is_const(ramp->stride, static_cast<int64_t>(parts)) ||
+        reads(op->value, op->buffer.get()) || reads(op->indices[0], op->buffer.get()))
+      return 0;
+    const auto own = linear_of(ramp->base), distance = own ? add(*own, *at, -1) : std::nullopt;
+    if (!distance || !distance->is_constant() || distance->constant != static_cast<int64_t>(p)) return 0;
+  }
+  return parts;
+}
+
+void ExprEmitter::emit_stores_of_words(std::span<const Stmt> stores) {
+  const Store* first = as<Store>(stores[0]);
+  const DType type = first->value->dtype;
+  llvm::Type* const words = type_of(u32.with_lanes(type.lanes));
+  const auto bits = 8 * static_cast<unsigned>(type.lane_bytes());
+  llvm::Type* const in_bits = llvm::FixedVectorType::get(b_.getIntNTy(bits), static_cast<unsigned>(type.lanes));
+  Value* all = nullptr;
+  for (size_t p = 0; p < stores.size(); ++p) {
+    Value* part = b_.CreateBitCast(to_memory(emit(as<Store>(stores[p])->value), type), in_bits);
+    part = b_.CreateShl(b_.CreateZExt(part, words), uint64_t{bits} * p);
+    all = all ? b_.CreateOr(all, part) : part;
+  }
+  const Address at = address(slot(first->buffer.get()), as<Ramp>(first->indices[0])->base, type.lane_bytes());
+  b_.CreateAlignedStore(all, at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
 }
 
 void ExprEmitter::emit_prefetch(const Prefetch* op) {

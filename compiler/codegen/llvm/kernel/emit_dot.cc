@@ -33,8 +33,7 @@ std::optional<std::pair<Expr, int64_t>> with_number(const Expr& e, BinaryOp op) 
   return number ? std::optional(std::pair(binary->a, *number)) : std::nullopt;
 }
 
-std::optional<Mantissa> mantissa_of(const Expr& e) {
-  const Cast* bf = as<Cast>(e);
+std::optional<Mantissa> mantissa_of(const Cast* bf) {
   const auto sum = bf && bf->dtype.scalar() == bf16 ? with_number(bf->value, BinaryOp::kAdd) : std::nullopt;
   const auto rest = sum ? with_number(sum->first, BinaryOp::kFloorMod) : std::nullopt;
   if (!rest || rest->second != sum->second || rest->first->dtype.scalar() != u32) return std::nullopt;
@@ -52,19 +51,32 @@ std::optional<Mantissa> mantissa_of(const Expr& e) {
 // Two numbers, half a word apart, as the two bf16 of a word: where they lie but for a shift, under an exponent. Null
 // where the arguments are something else.
 Value* ExprEmitter::mantissas(const Call* op, size_t first) {
-  const auto low = mantissa_of(op->args[first]), high = mantissa_of(op->args[first + 1]);
-  constexpr int kHalf = 16, kPoint = 7, kBias = 127;
+  const auto low = mantissa_of(as<Cast>(op->args[first])), high = mantissa_of(as<Cast>(op->args[first + 1]));
+  constexpr int kHalf = 16;
   if (!low || !high || low->bits != high->bits || high->shift != low->shift + kHalf || !equal(low->word, high->word))
     return nullptr;
-  Value* word = emit(low->word);
-  const int shift = low->shift - (kPoint - low->bits);
+  return behind_the_point(emit(low->word), low->shift, low->bits, 0x10001);
+}
+
+// The same of one number, in a bf16 of its own.
+Value* ExprEmitter::mantissa(const Cast* op) {
+  const auto number = mantissa_of(op);
+  if (!number) return nullptr;
+  return b_.CreateTrunc(behind_the_point(emit(number->word), number->shift, number->bits, 1), type_of(op->dtype));
+}
+
+// The `bits` of `word` from `shift` on, behind the point of a bf16 whose exponent is theirs; in each half of the word
+// that has a 1 in `halves`.
+Value* ExprEmitter::behind_the_point(Value* word, int shift, int bits, uint64_t halves) {
+  constexpr int kPoint = 7, kBias = 127;
+  shift -= kPoint - bits;
   if (shift > 0) word = b_.CreateLShr(word, static_cast<uint64_t>(shift));
   if (shift < 0) word = b_.CreateShl(word, static_cast<uint64_t>(-shift));
-  const auto in_halves = [&](int half) {
-    return llvm::ConstantInt::get(word->getType(), static_cast<uint64_t>(half) * 0x10001);
+  const auto constant = [&](int half) {
+    return llvm::ConstantInt::get(word->getType(), static_cast<uint64_t>(half) * halves);
   };
-  const int mask = ((1 << low->bits) - 1) << (kPoint - low->bits);
-  return b_.CreateOr(b_.CreateAnd(word, in_halves(mask)), in_halves((kBias + low->bits) << kPoint));
+  const int mask = ((1 << bits) - 1) << (kPoint - bits);
+  return b_.CreateOr(b_.CreateAnd(word, constant(mask)), constant((kBias + bits) << kPoint));
 }
 
 // Half of the arguments, from `first` on, as an i32 in each lane, the first one lowest.

@@ -506,6 +506,7 @@ Value* ExprEmitter::emit_saturated(const Cast* op) {
 
 Value* ExprEmitter::emit_cast(const Cast* op) {
   if (Value* saturated = emit_saturated(op)) return saturated;
+  if (Value* number = mantissa(op)) return number;
   const DType from = op->value->dtype, to = op->dtype;
   Value* v = emit(op->value);
   if (to.is_bool()) {

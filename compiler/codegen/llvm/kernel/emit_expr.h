@@ -82,6 +82,11 @@ class ExprEmitter {
   size_t stores_together(std::span<const Stmt> stmts) const;
   /// Computes all their values, then stores them: loads and sums that they share are found to be shared.
   void emit_stores_together(std::span<const Stmt> stores);
+  /// Number of leading statements that store the parts of words of 32 bits: 4 of vectors of bytes or 2 of 16 bits, to
+  /// each 4th or 2nd element, from neighbouring elements on. 0 where there are none.
+  size_t stores_of_words(std::span<const Stmt> stmts) const;
+  /// Stores the words as one vector.
+  void emit_stores_of_words(std::span<const Stmt> stores);
   void emit_prefetch(const Prefetch* op);
   /// A pointer to element `index` (scalar) of `buffer`, for instructions that read or write memory by themselves.
   llvm::Value* element_pointer(const BufferNode* buffer, const Expr& index);
@@ -118,6 +123,8 @@ class ExprEmitter {
   llvm::Value* emit_dot2(llvm::Value* a, llvm::Value* b, llvm::Value* sum, int lanes);
   llvm::Value* neighbours(const Call* op, size_t first);
   llvm::Value* mantissas(const Call* op, size_t first);
+  llvm::Value* mantissa(const Cast* op);
+  llvm::Value* behind_the_point(llvm::Value* word, int shift, int bits, uint64_t halves);
   llvm::Value* words(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);

@@ -47,8 +47,10 @@ void StmtEmitter::emit(const Stmt& s) {
 
 void StmtEmitter::emit_all(const Seq* op) {
   for (std::span<const Stmt> rest = op->stmts; !rest.empty();) {
-    const size_t n = expr_.stores_together(rest);
-    n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
+    const size_t parts = expr_.stores_of_words(rest), n = parts ? parts : expr_.stores_together(rest);
+    parts   ? expr_.emit_stores_of_words(rest.first(n))
+    : n > 1 ? expr_.emit_stores_together(rest.first(n))
+            : emit(rest.front());
     rest = rest.subspan(std::max<size_t>(n, 1));
   }
 }

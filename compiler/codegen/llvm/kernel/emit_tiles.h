@@ -13,7 +13,8 @@ class TileEmitter {
  public:
   TileEmitter(llvm::IRBuilderBase& b, ExprEmitter& expr, TileCode code) : b_(b), expr_(expr), code_(b, code) {}
 
-  void begin(const TileRegion& region);
+  /// The sums begin at what memory has, or at `zero`.
+  void begin(const TileRegion& region, bool zero);
   void emit_nest(const TileNest& nest);
   /// What was loaded is not there any more, or not on all ways that lead here: where a loop begins and ends.
   void forget();

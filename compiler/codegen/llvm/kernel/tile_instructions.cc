@@ -59,6 +59,8 @@ void TileInstructions::store(int tile, Value* to, Value* stride) {
   call(llvm::Intrinsic::x86_tilestored64, "tilestored", {number(tile), to, stride});
 }
 
+void TileInstructions::fill_with_zeros(int tile) { call(llvm::Intrinsic::x86_tilezero, "tilezero", {number(tile)}); }
+
 void TileInstructions::multiply(const MatrixUnit& unit, int c, int a, int b) {
   for (const Product& p : kProducts)
     if (p.name == unit.product) return call(p.instruction, p.name.data(), {number(c), number(a), number(b)});

@@ -29,6 +29,7 @@ class TileInstructions {
   /// Rows of kTileRowBytes that lie `stride` bytes (i64) apart.
   void load(int tile, llvm::Value* from, llvm::Value* stride);
   void store(int tile, llvm::Value* to, llvm::Value* stride);
+  void fill_with_zeros(int tile);
   /// tile `c` += tile `a` * tile `b`: three different ones.
   void multiply(const MatrixUnit& unit, int c, int a, int b);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "compiler/arith/linear.h"
 #include "compiler/ir/mutator.h"
@@ -11,7 +12,8 @@
 namespace hone {
 namespace {
 
-constexpr size_t kLoops = 4;  // i, j, k, w
+constexpr size_t kLoops = 4;              // i, j, k, w
+constexpr int64_t kRow = 16, kRows = 16;  // elements and rows of C in a tile
 using Vars = std::array<const VarNode*, kLoops>;
 
 // A factor: cast(type of sums, x[index]).
@@ -178,8 +180,6 @@ class RegionMatcher {
     const int64_t rows = (distance->constant - between) / x.stride;
     return (between >= kRow && between + kRow <= x.stride) || rows >= kRows || rows <= -kRows - (between > 0 ? 1 : 0);
   }
-  static constexpr int64_t kRow = 16, kRows = 16;  // elements and rows of C in a tile
-
   const Target& target_;
   std::vector<const VarNode*> around_;
 };
@@ -190,6 +190,41 @@ std::optional<TileRegion> match_tile_region(const Stmt& s, const Target& target)
   RegionMatcher matcher(target);
   if (!matcher.match(s) || !matcher.is_region()) return std::nullopt;
   return std::move(matcher.region);
+}
+
+bool fills_with_zeros(const Stmt& s, const TileRegion& region) {
+  const Buffer& sums = region.sums.front().buffer;
+  const int64_t elements = sums->shape.size() == 1 ? as_const_int(sums->shape[0]).value_or(0) : 0;
+  const bool is_all = std::all_of(region.sums.begin(), region.sums.end(),
+                                  [&](const TileNest::Operand& c) { return c.buffer.same_as(sums); });
+  if (!is_all || elements != static_cast<int64_t>(region.sums.size()) * kRows * kRow) return false;
+  std::vector<const For*> loops;
+  Stmt body = s;
+  for (const For* loop = as<For>(body); loop; loop = as<For>(body)) {
+    if (loop->loop != LoopKind::kSerial || !is_const(loop->min, 0) || !as_const_int(loop->extent)) return false;
+    loops.push_back(loop);
+    body = loop->body;
+  }
+  const Store* store = as<Store>(body);
+  if (!store || store->mask || !store->buffer.same_as(sums)) return false;
+  const Broadcast* lanes_of = as<Broadcast>(store->value);
+  const Expr& value = lanes_of ? lanes_of->value : store->value;
+  const FloatImm* number = as<FloatImm>(value);
+  if (number ? number->value != 0 || std::signbit(number->value) : !is_const(value, 0)) return false;
+  const Ramp* lanes = as<Ramp>(store->indices.at(0));
+  if (lanes && !is_const(lanes->stride, 1)) return false;
+  const auto at = linear_of(lanes ? lanes->base : store->indices[0]);
+  if (!at || at->constant != 0 || at->terms.size() != loops.size()) return false;
+  // Its digits: each loop goes through parts that the ones before it fill.
+  std::vector<std::pair<int64_t, int64_t>> digits;
+  for (const For* loop : loops) digits.emplace_back(at->coefficient_of(loop->var.get()), *as_const_int(loop->extent));
+  std::sort(digits.begin(), digits.end());
+  int64_t filled = lanes ? lanes->dtype.lanes : 1;
+  for (const auto& [step, count] : digits) {
+    if (step != filled) return false;
+    filled *= count;
+  }
+  return filled == elements;
 }
 
 Stmt region_in_vectors(const Stmt& s, const TileRegion& region) {

@@ -45,6 +45,10 @@ struct TileRegion {
 /// Nothing where `s` is none.
 std::optional<TileRegion> match_tile_region(const Stmt& s, const Target& target);
 
+/// Whether `s` does nothing but fill the sums of `region`, all of one buffer, which has no other elements, with zeros:
+/// loops around one store.
+bool fills_with_zeros(const Stmt& s, const TileRegion& region);
+
 /// `s` with the nests of the region as vectors.
 Stmt region_in_vectors(const Stmt& s, const TileRegion& region);
 

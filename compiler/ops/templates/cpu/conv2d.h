@@ -18,6 +18,8 @@ inline const ChoiceWords kPadAtWords = {{kNowhere, "nowhere"}, {kOnce, "once"}, 
 /// all tasks beforehand.
 enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 inline const ChoiceWords kGatherWords = {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}};
+/// On tiles also, in their place, the rows of a padded image, copied by each task or beforehand (ImageRows).
+inline constexpr int64_t kImage = 3, kImageBefore = 4;
 
 /// Whether an image has a border of zeros.
 bool is_padded(const ConvShape& c);
@@ -38,7 +40,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 /// The unit of tiles that computes the convolution's products on `target`; null where it has none for them, the input
-/// channels are not in whole steps of it, or those of a pixel are no neighbours in memory.
+/// channels are very few, or those of a pixel are no neighbours in memory.
 const MatrixUnit* convolution_unit(const Workload& w, const Target& target);
 
 /// The same product on tiles, where there is a convolution_unit().

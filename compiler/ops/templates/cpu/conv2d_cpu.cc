@@ -101,7 +101,8 @@ int64_t usual_algorithm(const Workload& w, const Target& target, const MatrixUni
   const LayoutChoice& layout = layout_of(w);
   // Tiles of which half is empty are left to vectors.
   const ConvShape& c = conv_shape(w);
-  if (unit && 2 * c.n * c.oh * c.ow >= unit->rows && c.co >= unit->columns) return kTiles;
+  if (unit && 2 * c.n * c.oh * c.ow >= unit->rows && c.co >= unit->columns && 2 * c.ci * c.kh * c.kw >= unit->depth)
+    return kTiles;
   if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w, target);
   const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
   return is_planar_convolution(w, target) && !few_columns ? kPlanar : kDirect;

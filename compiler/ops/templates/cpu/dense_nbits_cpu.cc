@@ -2,10 +2,12 @@
 // products, of numbers that are masked out of a vector of words and converted in registers, or of pairs of them as
 // bf16; another set sums the blocks, scaled. Weights lie in panels of the columns, so that a task reads them as one
 // stream.
+#include <algorithm>
+
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
-#include "compiler/ops/products/dense_nbits.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/dense_nbits.h"
 #include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
@@ -47,46 +49,24 @@ NbitsChoices choose_nbits(const Workload& w, const Target& target, Knobs& knobs)
   return x;
 }
 
-// [tiles][k][tile] of columns cut into tiles of `block`.
-Layout panels(int64_t n, int64_t block, int64_t along_k) {
-  Layout l;
-  l.dims = {{0, block, ceil_div(n, block)}, {1, 1, along_k}, {0, 1, block}};
-  return l;
-}
-
 // Schedules the stages that depend on A alone: computed once for all columns.
-void prepare_rows(Schedule& s, const NbitsShape& shape, const NbitsChoices& x, int64_t lanes) {
-  const auto share_rows = [&](LoopRef rows) {
-    constexpr int64_t kManyElements = 1 << 16;  // of fewer, waking threads takes longer
-    if (shape.m > 1 && shape.m * shape.k >= kManyElements) s.parallel(rows);
-  };
+void prepare_rows(Schedule& s, const Definition& d, const NbitsShape& shape, const NbitsChoices& x, int64_t lanes) {
   if (x.in_pairs) {
     const auto parts = s.loops(s.block("parts"));
     const auto [word, number] = s.split(parts[2], shape.per_word());
     s.reorder({parts[1], word, number, parts[0]});
     s.unroll(number);
     s.unroll(parts[0]);
-    share_rows(parts[1]);
+    share_rows(s, shape, parts[1]);
   } else {
     const auto scaled = s.loops(s.block("scaled"));
     s.vectorize(s.split(scaled[1], std::min(lanes, shape.k)).second);
-    share_rows(scaled[0]);
-    if (shape.zero == 0) return;
+    share_rows(s, shape, scaled[0]);
   }
-  // Sums of several blocks side by side: one waits for itself.
-  const BlockRef sums = s.block("sums");
-  constexpr int64_t kSums = 8;
-  const LoopRef number = s.loop(sums, "number");
-  const auto [outer, inner] = s.split(s.loop(sums, "block"), std::min(kSums, shape.blocks()));
-  s.reorder({outer, number, inner});
-  s.unroll(inner);
-  s.decompose_reduction(sums, number);
-  share_rows(s.loop(sums, "m"));
+  sum_rows(s, d, shape);
 }
 
-}  // namespace
-
-void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+void nbits_in_vectors(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const NbitsChoices x = choose_nbits(w, target, knobs);
   if (!out) return;
   const NbitsShape& shape = nbits_shape(w);
@@ -128,13 +108,52 @@ void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.decompose_reduction(sums, word);
   s.decompose_reduction(product, block);
 
-  prepare_rows(s, shape, x, target.lanes(accumulator_bits(w)));
+  prepare_rows(s, d, shape, x, target.lanes(accumulator_bits(w)));
   s.parallel(task);
-  s.transform_layout("b", panels(shape.n, x.n_block, shape.words()));
-  s.transform_layout("scales", panels(shape.n, x.n_block, shape.blocks()));
-  if (!shape.zero) s.transform_layout("zeros", panels(shape.n, x.n_block, shape.blocks()));
+  lay_out_weights(s, shape, x.n_block);
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
+}
+
+}  // namespace
+
+void share_rows(Schedule& s, const NbitsShape& shape, LoopRef rows) {
+  constexpr int64_t kManyElements = 1 << 16;  // of fewer, waking threads takes longer
+  if (shape.m > 1 && shape.m * shape.k >= kManyElements) s.parallel(rows);
+}
+
+void sum_rows(Schedule& s, const Definition& d, const NbitsShape& shape) {
+  const std::vector<const TensorNode*> stages = stages_of(d);
+  if (std::none_of(stages.begin(), stages.end(), [](const TensorNode* t) { return t->name == "sums"; })) return;
+  // Sums of several blocks side by side: one waits for itself.
+  const BlockRef sums = s.block("sums");
+  constexpr int64_t kSums = 8;
+  const LoopRef number = s.loop(sums, "number");
+  const auto [outer, inner] = s.split(s.loop(sums, "block"), std::min(kSums, shape.blocks()));
+  s.reorder({outer, number, inner});
+  s.unroll(inner);
+  s.decompose_reduction(sums, number);
+  share_rows(s, shape, s.loop(sums, "m"));
+}
+
+void lay_out_weights(Schedule& s, const NbitsShape& shape, int64_t columns) {
+  const auto panels = [&](int64_t along_k) {
+    return Layout{{{0, columns, ceil_div(shape.n, columns)}, {1, 1, along_k}, {0, 1, columns}}};
+  };
+  s.transform_layout("b", panels(shape.words()));
+  s.transform_layout("scales", panels(shape.blocks()));
+  if (!shape.zero) s.transform_layout("zeros", panels(shape.blocks()));
+}
+
+void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const MatrixUnit* unit = nbits_unit(w, target);
+  if (!unit) return nbits_in_vectors(w, target, knobs, out);
+  // Numbers are converted once for all rows of a tile.
+  const bool on_tiles = choose_tiles(knobs, nbits_shape(w).m >= unit->rows);
+  knobs.when(!on_tiles);
+  nbits_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
+  knobs.when(on_tiles);
+  dense_nbits_tiles(w, target, *unit, knobs, on_tiles ? out : nullptr);
 }
 
 }  // namespace hone

@@ -174,13 +174,9 @@ bool is_along_k(const Workload& w, const Target& target) {
   return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
 }
 
-// Whether tiles compute the sums, where the target has some for them. So few rows that most of a tile is empty are left
-// to vectors by default.
-bool takes_tiles(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
-  const ProductShape& p = product_shape(w);
-  constexpr int64_t kVectors = 0, kTiles = 1;
-  return knobs.choice("unit", {kVectors, kTiles}, 2 * p.m >= unit.rows && p.n >= unit.columns ? kTiles : kVectors,
-                      {{kVectors, "vectors"}, {kTiles, "tiles"}}) == kTiles;
+// Tiles of which most is empty are left to vectors by default.
+bool fills_tiles(const ProductShape& p, const MatrixUnit& unit) {
+  return 2 * p.m >= unit.rows && p.n >= unit.columns && 2 * p.k >= unit.depth;
 }
 
 void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
@@ -245,7 +241,7 @@ void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, st
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const MatrixUnit* unit = tile_unit_of(w, target);
   if (!unit) return matmul_in_vectors(w, target, knobs, out);
-  const bool on_tiles = takes_tiles(w, *unit, knobs);
+  const bool on_tiles = choose_tiles(knobs, fills_tiles(product_shape(w), *unit));
   knobs.when(!on_tiles);
   matmul_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
   knobs.when(on_tiles);

@@ -1,7 +1,7 @@
 // dense and batch_matmul on tiles: a block of sums, up to 4 tiles high or wide, stays in registers while k runs; then
 // the writer goes through its rows in vectors. B lies in panels of whole tiles (a constant is packed ahead, else each
-// task packs its columns); rows of A are read where they lie, or from such panels where the last tile is not full or
-// the input has a prologue. Zeros fill the panels' ends, so that every product is of full tiles.
+// task packs its columns); rows of A are read where they lie, or from such panels where k or the last tile is not full
+// or the input has a prologue. Zeros fill the panels' ends, so that every product is of full tiles.
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
 
 #include "compiler/ops/dtypes.h"
@@ -20,7 +20,7 @@ struct TileChoices {
   int64_t partition;
 };
 
-TileChoices choose_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs) {
+TileChoices choose_matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs) {
   const ProductShape& p = product_shape(w);
   TileChoices x;
   // Rows and columns, as two digits.
@@ -38,7 +38,7 @@ TileChoices choose_tiles(const Workload& w, const Target& target, const MatrixUn
                      knobs.thread_choice("tile_tasks_n", chunk_counts(ceil_div(p.n, unit.columns)),
                                          std::min(ceil_div(p.n, width), 4 * static_cast<int64_t>(target.threads))));
   x.m_inside = knobs.choice("tile_m_inside", {0, 1}, 1) != 0;
-  const bool is_whole = p.m % height == 0 && !changes_input(w);
+  const bool is_whole = p.m % height == 0 && p.k % unit.depth == 0 && !changes_input(w);
   x.pack_a = knobs.choice("tile_pack_a", {0, 1}, is_whole ? 0 : 1) != 0;
   x.partition = knobs.thread_choice("tile_partition", {0, 1}, 0, kPartitionWords);
   knobs.require("a block is not much larger than the product", height < p.m + unit.rows && width < p.n + unit.columns);
@@ -49,6 +49,8 @@ TileChoices choose_tiles(const Workload& w, const Target& target, const MatrixUn
 // Tiles of all blocks along an axis, also of those of the last chunk that lie behind its end.
 int64_t tiles_along(const Split& blocks, int64_t tiles_of_block) { return blocks[0] * blocks[1] * tiles_of_block; }
 
+int64_t steps_of(const ProductShape& p, const MatrixUnit& u) { return ceil_div(p.k, u.depth); }
+
 // [tiles][steps of k][rows][depth] of a matrix of rows, behind the batch.
 Layout row_panels(const MatrixUnit& u, const ProductShape& p, const TileChoices& x) {
   const int row = p.batched ? 1 : 0, k = row + 1;
@@ -56,7 +58,7 @@ Layout row_panels(const MatrixUnit& u, const ProductShape& p, const TileChoices&
   if (p.batched) l.dims.push_back({0, 1, p.b});
   l.dims.insert(
       l.dims.end(),
-      {{row, u.rows, tiles_along(x.rows, x.high)}, {k, u.depth, p.k / u.depth}, {row, 1, u.rows}, {k, 1, u.depth}});
+      {{row, u.rows, tiles_along(x.rows, x.high)}, {k, u.depth, steps_of(p, u)}, {row, 1, u.rows}, {k, 1, u.depth}});
   return l;
 }
 
@@ -66,24 +68,41 @@ Layout column_panels(const MatrixUnit& u, const ProductShape& p, const TileChoic
   Layout l;
   if (p.batched) l.dims.push_back({0, 1, p.b});
   l.dims.insert(l.dims.end(), {{column, u.columns, tiles_along(x.columns, x.wide)},
-                               {k, u.depth, p.k / u.depth},
+                               {k, u.depth, steps_of(p, u)},
                                {k, u.word, u.depth / u.word},
                                {column, 1, u.columns},
                                {k, 1, u.word}});
   return l;
 }
 
+// The copies of A and B that are filled up with zeros along k; no blocks where k is whole.
+struct Filled {
+  BlockRef a, b;
+};
+Filled fill_k(Schedule& s, const MatrixUnit& u, const ProductShape& p, BlockRef product) {
+  if (p.k % u.depth == 0) return {};
+  std::vector<int64_t> multiples(p.batched ? 4 : 3, 1);  // (b,) m, n, k
+  multiples.back() = u.depth;
+  const std::vector<BlockRef> copies = s.pad(product, multiples);
+  return {copies.at(0), copies.at(1)};
+}
+
 // The copies that a task makes of its rows of A and, of a product whose B is no constant, of its columns of B.
 void pack(Schedule& s, const Definition& d, const MatrixUnit& u, const ProductShape& p, const TileChoices& x,
-          BlockRef product, LoopRef task) {
+          BlockRef product, const Filled& filled, LoopRef task) {
+  const bool is_filled = p.k % u.depth != 0;
   if (x.pack_a) {
-    const BlockRef copy = cache_first_input(s, d, product, BufferScope::kWorkspace);
+    const BlockRef copy = is_filled ? filled.a : cache_first_input(s, d, product, BufferScope::kWorkspace);
     s.compute_at(copy, task);
     s.vectorize(s.split(s.loop(copy, p.batched ? "i2" : "i1"), u.depth).second);
     s.transform_layout(s.buffer_of(copy), row_panels(u, p, x));
   }
-  if (!p.batched) return s.transform_layout("b", column_panels(u, p, x));
-  const BlockRef copy = s.cache_read("b", product, BufferScope::kWorkspace);
+  if (!p.batched) {
+    s.transform_layout(is_filled ? s.buffer_of(filled.b) : "b", column_panels(u, p, x));
+    if (is_filled) s.prepack(filled.b);
+    return;
+  }
+  const BlockRef copy = is_filled ? filled.b : s.cache_read("b", product, BufferScope::kWorkspace);
   s.compute_at(copy, task);
   // As it is written: words, whose elements are of neighbouring rows.
   const auto [tile, column] = s.split(s.loop(copy, "i2"), u.columns);
@@ -101,18 +120,19 @@ const MatrixUnit* tile_unit_of(const Workload& w, const Target& target) {
   const MatrixUnit* unit = tile_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
   if (!unit) return nullptr;
   const ProductShape& p = product_shape(w);
-  return p.k % unit->depth == 0 && p.n > unit->columns / 4 ? unit : nullptr;
+  return p.k > unit->depth / 4 && p.n > unit->columns / 4 ? unit : nullptr;
 }
 
 void matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
                   std::unique_ptr<Schedule>* out) {
-  const TileChoices x = choose_tiles(w, target, unit, knobs);
+  const TileChoices x = choose_matmul_tiles(w, target, unit, knobs);
   if (!out) return;
   const ProductShape& p = product_shape(w);
   const Definition d = matrix_product(w);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [sum, writer] = begin_tile(s, d);
+  const Filled filled = fill_k(s, unit, p, sum);
 
   const auto axes = s.loops(writer);  // (b,) m, n
   const auto rows = s.split(axes[axes.size() - 2], std::vector<int64_t>{x.rows[0], x.rows[1], x.high * unit.rows});
@@ -135,7 +155,7 @@ void matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& uni
   s.vectorize(s.loops(zeros).back());
   s.unroll(tile_m);
   s.unroll(tile_n);
-  pack(s, d, unit, p, x, sum, task);
+  pack(s, d, unit, p, x, sum, filled, task);
   s.tensorize(sum, row, unit.name);
   s.parallel(task);
   s.annotate("partition", x.partition);

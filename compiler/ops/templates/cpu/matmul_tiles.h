@@ -10,8 +10,8 @@
 
 namespace hone {
 
-/// The unit that computes the workload's products on `target`; null where it has none for them, k is not in
-/// whole steps of it, or n fills a quarter of a tile at most.
+/// The unit that computes the workload's products on `target`; null where it has none for them, or k or n fill a
+/// quarter of a tile at most.
 const MatrixUnit* tile_unit_of(const Workload& w, const Target& target);
 
 /// Declares or reads the knobs, and makes the schedule where `out` is not null.
