@@ -162,8 +162,11 @@ bool believable(const CheckReply& r) {
 bool believable(const TimeReply& r) {
   constexpr size_t kMostCores = 1024;  // --threads allows no more
   if (!may_say(r.status) || r.message.size() > kMaxMessageText) return false;
-  return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores &&
-         std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
+  const auto is_reading = [&](const std::vector<double>& cores) {
+    return cores.size() <= kMostCores && std::all_of(cores.begin(), cores.end(), is_time);
+  };
+  return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && is_reading(r.sentinel) &&
+         is_reading(r.tiles);
 }
 
 bool believable(const DeviceHello& h) {

@@ -240,11 +240,12 @@ struct TimeReply {
   std::string message;           ///< one line; empty when ok
   CoreWait wait;                 ///< of the candidate's threads, during these calls
   std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls; none on devices
+  std::vector<double> tiles;     ///< the sentinel of tiles, likewise; none where the candidate uses none
   bool last = false;             ///< as CheckReply::last
 };
 template <class A>
 void fields(A& a, TimeReply& r) {
-  a(r.seconds, r.calls, r.status, r.message, r.wait.seconds, r.wait.slices, r.sentinel, r.last);
+  a(r.seconds, r.calls, r.status, r.message, r.wait.seconds, r.wait.slices, r.sentinel, r.tiles, r.last);
 }
 
 /// The most bytes of a result's message, which is one line.

@@ -21,6 +21,7 @@
 #include "rpc/agent/run/cold_constants.h"
 #include "rpc/agent/run/output_check.h"
 #include "rpc/agent/run/sentinel.h"
+#include "rpc/agent/run/tile_sentinel.h"
 #include "rpc/agent/sandbox/sandbox.h"
 
 namespace hone::agent {
@@ -238,6 +239,7 @@ class Candidate final : public CheckedKernel {
     reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
     reply.seconds = call_seconds_;
     reply.sentinel = sentinel_.read();
+    reply.tiles = read_tiles(module_.pool());
     if (code != HONE_OK)
       std::tie(reply.status, reply.message) = std::pair(ResultStatus::kRunFailed, failure_of(code).message);
     return reply;
@@ -275,12 +277,12 @@ class Candidate final : public CheckedKernel {
     const Clock::TimePoint start = SteadyClock().now();
     int readings = 0;
     do {
-      const std::vector<double> now = sentinel_.read();
-      reply.sentinel.resize(now.size());
-      for (size_t i = 0; i < now.size(); ++i) reply.sentinel[i] += now[i];
+      add(sentinel_.read(), &reply.sentinel);
+      add(read_tiles(module_.pool()), &reply.tiles);
       ++readings;
     } while (seconds_since(start) < seconds);
-    for (double& s : reply.sentinel) s /= readings;
+    for (std::vector<double>* sums : {&reply.sentinel, &reply.tiles})
+      for (double& s : *sums) s /= readings;
     reply.seconds = seconds_since(start);
     const CoreWait now = module_.waits();
     reply.wait = {now.seconds - waited_.seconds, now.slices - waited_.slices};
@@ -299,6 +301,11 @@ class Candidate final : public CheckedKernel {
   void add_own(size_t param, DType dtype, int64_t elements) {
     own_.push_back({param, value_or_fail(GuardedBuffer::make(elements * dtype.bytes()), info_.params[param].name)});
     module_.add_argument(own_.back().buffer.data(), dtype, elements);
+  }
+
+  static void add(const std::vector<double>& reading, std::vector<double>* sums) {
+    sums->resize(reading.size());
+    for (size_t i = 0; i < reading.size(); ++i) (*sums)[i] += reading[i];
   }
 
   int64_t calls_for(double seconds) const {

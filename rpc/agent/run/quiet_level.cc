@@ -39,6 +39,11 @@ bool QuietLevel::add(const std::vector<double>& reading) {
   return quiet;
 }
 
+bool QuietLevels::add(const std::vector<double>& cores, const std::vector<double>& tiles) {
+  const bool is_quiet = cores_[cores.size()].add(cores);
+  return tiles_[tiles.size()].add(tiles) && is_quiet;
+}
+
 void WaitBudget::earn(double timed_seconds) { seconds_ = std::min(kLongest, seconds_ + kShare * timed_seconds); }
 
 void WaitBudget::spend(double waited_seconds) { seconds_ = std::max(0.0, seconds_ - waited_seconds); }

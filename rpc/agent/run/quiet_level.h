@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 namespace hone::agent {
@@ -26,6 +27,16 @@ class QuietLevel {
   };
   static void take(Core& core, double seconds);
   std::vector<Core> cores_;
+};
+
+/// The quiet levels of readings of any number of cores: each core may be slower when all of them work.
+class QuietLevels {
+ public:
+  /// True when no core was slower than quiet, nor its unit of tiles; `tiles`: empty where that was not read.
+  bool add(const std::vector<double>& cores, const std::vector<double>& tiles);
+
+ private:
+  std::map<size_t, QuietLevel> cores_, tiles_;  ///< by the number of cores
 };
 
 /// The budget for waiting until a machine becomes quiet: a second at first, then a tenth of the time spent timing

@@ -243,7 +243,7 @@ bool Runner::read_sentinel(const TimeReply& timed, RunReply* reply) {
   if (timed.sentinel.empty()) return true;
   reply->sentinel_after = *std::max_element(timed.sentinel.begin(), timed.sentinel.end());
   if (reply->sentinel_before == 0) reply->sentinel_before = reply->sentinel_after;
-  return quiet_[timed.sentinel.size()].add(timed.sentinel);
+  return quiet_.add(timed.sentinel, timed.tiles);
 }
 
 void Runner::finish(CheckedCandidate& checked, CandidateResult* result, RunReply* reply) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -93,8 +92,7 @@ class Runner {
   const int interrupt_fd_;
   TensorCache tensors_;
   Lru<Hash128, ReferencePtr> references_;
-  /// by the number of cores of a reading: each core may be slower when all of them work
-  std::map<size_t, QuietLevel> quiet_;
+  QuietLevels quiet_;
   WaitBudget wait_budget_;
   OthersUse others_;
   BestSoFar best_;

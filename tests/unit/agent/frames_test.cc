@@ -104,6 +104,9 @@ TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
   time.sentinel = {std::numeric_limits<double>::infinity()};
   EXPECT_FALSE(believable(time));
   time.sentinel.clear();
+  time.tiles = {-1};
+  EXPECT_FALSE(believable(time));
+  time.tiles.clear();
   time.seconds = -1;
   EXPECT_FALSE(believable(time));
 }

@@ -57,6 +57,19 @@ TEST(QuietLevel, AcceptsAChangeForGood) {
   EXPECT_TRUE(read(level, 1.5, 1000));
 }
 
+TEST(QuietLevels, UnitsOfTilesAreJudgedByThemselves) {
+  QuietLevels levels;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(levels.add({1, 1}, {}));
+    EXPECT_TRUE(levels.add({1, 1}, {8, 8}));
+  }
+  EXPECT_FALSE(levels.add({1, 1}, {8, 20})) << "one unit is slow";
+  EXPECT_TRUE(levels.add({1, 1}, {})) << "which kernels without tiles do not feel";
+  EXPECT_FALSE(levels.add({1, 1.5}, {8, 8}));
+  EXPECT_FALSE(levels.add({1.5, 1}, {})) << "no readings of the unit";
+  EXPECT_TRUE(levels.add({2}, {16})) << "one core by itself is another reading";
+}
+
 TEST(WaitBudget, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
   WaitBudget budget;
   double waited = 0;
