@@ -6,11 +6,14 @@
 #include "compiler/model/plan/layers.h"
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/recurrence.h"
+#include "compiler/target/matrix_units.h"
 
 namespace hone {
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
   PassContext of_target = context;
   of_target.lanes = target.is_gpu() ? 0 : target.lanes(32);
+  for (const DType t : {bf16, f16})
+    if (multiplies_slowly(target, to_string(t))) of_target.slow_products.push_back(t);
   of_target.part_alignment = target.is_gpu() ? kGpuAlignment : 1;
   HONE_USER_CHECK(!context.sums_in_f16 || target.has(Feature::kSumsOfF16))
       << "--accumulate f16: " << to_string(target) << " has no sums in f16";

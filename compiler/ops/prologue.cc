@@ -24,6 +24,10 @@ bool changes_input(const Workload& w) {
   return types.first_factor() != types.in || !w.attributes.get<Prologue>("prologue").chain.empty();
 }
 
+bool only_widens_input(const Workload& w) {
+  return changes_input(w) && dtypes_of(w).in.is_float() && w.attributes.get<Prologue>("prologue").chain.empty();
+}
+
 Tensor through_prologue(const Workload& w, const Tensor& input, std::optional<size_t> channel_axis, Definition* d) {
   const Prologue& p = w.attributes.get<Prologue>("prologue");
   if (!changes_input(w)) return input;

@@ -5,6 +5,9 @@
 // others an instruction as often as FMA, which Intel's vdpbf16ps is not.
 #include "compiler/target/matrix_units.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace hone {
 namespace {
 
@@ -61,6 +64,18 @@ const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::strin
   for (const MatrixUnit& u : matrix_units())
     if (u.registers == Registers::kTiles && u.a == a && u.b == b && u.c == c && target.has(u.feature)) return &u;
   return nullptr;
+}
+
+// Measured: Intel's vdpbf16ps has half of FMA's rate (docs/matrix-units.md), AMD's twice (Zen 4, 5). On Zen 5 without
+// the instruction 3x3 convolutions of bf16 took 2.5 times as long as in f32, which has Winograd's algorithm, others
+// 0.96 to 1.4; of f16, which x86 converts one by one, 3.0 and 1.1 to 1.9. Arm's were not measured.
+bool multiplies_slowly(const Target& target, std::string_view type) {
+  constexpr std::string_view kSlowDots[] = {"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids",
+                                            "graniterapids-d"};
+  if (target.arch != "x86_64" || tile_unit(target, type, type, "f32")) return false;
+  if (type != "bf16") return type == "f16";
+  return !target.has(Feature::kDotBf16) ||
+         std::find(std::begin(kSlowDots), std::end(kSlowDots), target.mcpu) != std::end(kSlowDots);
 }
 
 }  // namespace hone

@@ -41,4 +41,8 @@ std::span<const MatrixUnit> matrix_units();
 /// The unit of tiles for sums in `c` of products of `a` and `b`, which `target` has; null: none.
 const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c);
 
+/// Whether products of `type` (bf16, f16), summed in f32, take `target` longer than those of f32: it converts each
+/// factor, or its instruction is slower than FMA.
+bool multiplies_slowly(const Target& target, std::string_view type);
+
 }  // namespace hone

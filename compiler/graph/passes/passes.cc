@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-enum class When : uint8_t { kAlways, kCachesGrow, kSumsInF16 };
+enum class When : uint8_t { kAlways, kCachesGrow, kSumsInF16, kProductsSlow };
 
 struct Row {
   std::string_view name;
@@ -44,6 +44,7 @@ constexpr Row kPasses[] = {
     {"fold_scales", &fold_scales},
     {"lift_numbers", &lift_numbers},
     {"sum_in_f16", &sum_in_f16, When::kSumsInF16},  // before passes that compare times of workloads
+    {"multiply_in_f32", &multiply_in_f32, When::kProductsSlow},
     {"merge_siblings", &merge_siblings},
     {"choose_layouts", &choose_layouts},
     {"planar_products", &planar_products},
@@ -65,7 +66,13 @@ MeasuredTime remembered(const MeasuredTime& measured) {
 }
 
 bool is_wanted(When when, const PassContext& c) {
-  return when == When::kAlways || (when == When::kCachesGrow ? c.growth != nullptr : c.sums_in_f16);
+  switch (when) {
+    case When::kAlways: return true;
+    case When::kCachesGrow: return c.growth != nullptr;
+    case When::kSumsInF16: return c.sums_in_f16;
+    case When::kProductsSlow: return !c.slow_products.empty();
+  }
+  return false;
 }
 
 }  // namespace

@@ -33,10 +33,16 @@ struct PassContext {
   const Growth* growth = nullptr;
   /// Whether products of f16 are summed in f16, in runs (ops/runs.h).
   bool sums_in_f16 = false;
+  /// The types whose products the target computes more slowly than those of f32.
+  std::vector<DType> slow_products = {};
 };
 
 /// Products of f16 with sums in f32   ->   with sums in f16 (dtype f16:f16:f16:…)
 Graph sum_in_f16(const Graph& g, const PassContext& context);
+
+/// Products of weights of 16 bits by many rows, of a type that the target multiplies slowly   ->   by weights in f32
+/// (dtype bf16:f32:…), unless that was measured to be slower.
+Graph multiply_in_f32(const Graph& g, const PassContext& context);
 
 /// All passes for models, in order.
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);

@@ -47,6 +47,12 @@ std::optional<Workload> with_sums_in_f16(const Workload& w) {
   return with(w, "dtype", fmt::format("{}{}", kNarrow, types.substr(kWide.size())));
 }
 
+std::optional<Workload> with_weights_in_f32(const Workload& w) {
+  const DTypes& t = dtypes_of(w);
+  if (!t.weight.is_narrow_float() || t.in != t.weight || t.f16_runs) return std::nullopt;
+  return with(w, "dtype", fmt::format("{}:f32:f32:{}", to_string(t.in), to_string(t.out)));
+}
+
 Workload with_blocks(const Workload& w, int64_t in, int64_t out, int64_t input_channels, int64_t output_channels) {
   std::vector<std::pair<std::string, std::string>> changes{
       {"layout", in == out ? fmt::format("NCHW{}c", in) : fmt::format("NCHW{}c:{}c", in, out)}};

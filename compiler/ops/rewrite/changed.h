@@ -28,6 +28,9 @@ Workload with_padding_for(const Workload& w, const Pads& ends);
 /// `w`, products of f16 with sums in f32, with sums in f16 (runs.h); nothing where it is something else.
 std::optional<Workload> with_sums_in_f16(const Workload& w);
 
+/// `w` with its weights of f16 or bf16 in f32; nothing where it has none, or sums in f16.
+std::optional<Workload> with_weights_in_f32(const Workload& w);
+
 /// `w` with this chain, in canonical form, behind its own result, whose shape is `value`. UserError when the operator
 /// does not take it: it is too long.
 Workload with_epilogue(const Workload& w, const Chain& chain, const std::vector<int64_t>& value,

@@ -132,7 +132,8 @@ bool winograd_applies(const Workload& w, int m) {
   if (s.depthwise) return false;
   const DTypes& t = dtypes_of(w);
   return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
-         s.groups == 1 && !t.f16_runs && t.accumulate.is_float() && t.in == t.accumulate && t.weight == t.accumulate &&
+         s.groups == 1 && !t.f16_runs && t.accumulate.is_float() && t.in.is_float() &&
+         t.first_factor() == t.accumulate && t.weight == t.accumulate &&
          s.ci >= (m == 2   ? 1
                   : m == 4 ? 16
                            : 48);

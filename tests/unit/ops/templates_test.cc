@@ -106,6 +106,17 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=24,h=7,w=7,co=48,groups=2,dtype=bf16:bf16:f32:f32,layout=NCHW4c:8c)",
                     "conv2d(ci=8,h=7,w=7,co=16,dtype=bf16,prologue=relu)"));
 
+// Numbers of 16 bits that are multiplied in f32.
+INSTANTIATE_TEST_SUITE_P(
+    Widened, Templates,
+    testing::Values("dense(m=33,n=140,k=40,dtype=f16:f32:f32:f16,epilogue=bias+relu)",
+                    "dense(m=20,n=48,k=33,dtype=bf16:f32:f32:f32)",
+                    "dense(m=17,n=40,k=24,dtype=f16:f32:f32:f16,prologue=mul[0.5])",
+                    "conv2d(ci=16,h=9,w=7,co=40,dtype=f16:f32:f32:f16,layout=NCHW8c,epilogue=bias+relu)",
+                    "conv2d(ci=32,h=12,w=13,co=48,dtype=bf16:f32:f32:bf16,layout=NCHW16c,epilogue=bias+add)",
+                    "conv2d(ci=32,h=8,w=9,co=144,kh=1,kw=1,pad=0,dtype=f16:f32:f32:f16,layout=NCHW8c:16c)",
+                    "conv2d(ci=6,h=17,w=20,co=12,dtype=f16:f32:f32:f32,stride=2,layout=NCHW)"));
+
 // Pictures as cameras give them, centred and scaled by the convolution that reads them.
 INSTANTIATE_TEST_SUITE_P(
     Pictures, Templates,

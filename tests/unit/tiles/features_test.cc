@@ -67,5 +67,19 @@ TEST(MatrixUnits, ATargetHasTilesForItsTypes) {
   EXPECT_FALSE(tile_unit(cpu("x86_64-linux -mcpu=znver5"), "bf16", "bf16", "f32")) << "a row of sums is no tile";
 }
 
+TEST(MatrixUnits, SayWhichProductsAreSlowerThanThoseOfF32) {
+  const auto slow = [](const char* cpu) {
+    const Target t = Target::parse(cpu);
+    return std::string(multiplies_slowly(t, "bf16") ? "bf16 " : "") + (multiplies_slowly(t, "f16") ? "f16" : "");
+  };
+  EXPECT_EQ(slow("llvm -mtriple=x86_64-linux -mcpu=haswell"), "bf16 f16");
+  EXPECT_EQ(slow("llvm -mtriple=x86_64-linux -mcpu=znver4"), "f16");
+  EXPECT_EQ(slow("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids"), "f16");
+  EXPECT_EQ(slow("llvm -mtriple=x86_64-linux -mcpu=sapphirerapids -mattr=-amx-bf16"), "bf16 f16");
+  EXPECT_EQ(slow("llvm -mtriple=x86_64-linux -mcpu=graniterapids"), "");
+  EXPECT_EQ(slow("llvm -mtriple=aarch64-linux -mcpu=cortex-a72"), "");
+  EXPECT_EQ(slow("cuda -arch=sm_80"), "");
+}
+
 }  // namespace
 }  // namespace hone

@@ -160,7 +160,11 @@ void DirectConvolution::choose_tasks(Knobs& knobs) {
                                             tasks.all_channels || by_columns_ ? tasks.parts : kUsualTasks);
   oh_ = chunks(ceil_div(c_.oh, oh_tile_), by_columns_ ? 1 : parts);
   columns_ = chunks(ow_[0], by_columns_ ? parts : 1);
-  pad_at_ = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
+  // A copy converts what is read several times; bf16, whose conversion is a shift, is read where it lies.
+  constexpr int64_t kSeveralTimes = 4;
+  const int64_t reads = ceil_div(c_.co, oc_block_) * c_.kh * c_.kw / (c_.stride_h * c_.stride_w);
+  const bool copies = only_widens_input(w_) && dtypes_of(w_).in == f16 && reads >= kSeveralTimes;
+  pad_at_ = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, copies ? kInTask : kNowhere, kPadAtWords);
   oc_inside_ = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels || changes_input(w_) ? 1 : 0) != 0;
 }
 
@@ -282,7 +286,7 @@ void DirectConvolution::schedule_input(Schedule& s, const Definition& d, const L
   const BlockRef pad = s.block("pad");
   if (pad_at_ == kNowhere) {
     s.compute_inline(pad);
-    schedule_changed_input(s, d, lanes_, loops.task);
+    if (!only_widens_input(w_)) schedule_changed_input(s, d, lanes_, loops.task);
     return;
   }
   if (pad_at_ == kInTask) s.compute_at(pad, loops.task);

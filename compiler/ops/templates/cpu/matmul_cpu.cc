@@ -9,6 +9,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/products/runs.h"
+#include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
 #include "compiler/ops/templates/fused.h"
@@ -82,14 +83,17 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                    usual_height(m, registers_of(x.n_block, lanes), k * dtypes_of(w).in.bytes(), target, by_lanes));
   const int64_t row_tasks = row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target);
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), row_tasks));
-  x.columns = chunks(ceil_div(n, x.n_block),
-                     knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)),
-                                         usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
+  // What is converted for several panels is converted once; bf16, whose conversion is a shift, is read where it lies.
+  const bool copies = only_widens_input(w) && dtypes_of(w).in == f16 && n >= 4 * x.n_block * target.threads;
+  x.columns = chunks(
+      ceil_div(n, x.n_block),
+      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)),
+                          copies ? target.threads : usual_column_tasks(product_shape(w), lanes, row_tasks, target)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
   const bool has_runs = dtypes_of(w).f16_runs;
   x.split_k = knobs.thread_choice("split_k", has_runs ? std::vector<int64_t>{1} : split_counts(k, word), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, by_lanes && k % 4 == 0 ? 4 : 2);
-  x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
+  x.pack_a = knobs.choice("pack_a", {0, 1}, copies ? 1 : 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                           batched && word > 1 ? 1 : 0) != 0;
   x.word = batched && !x.pack_b ? 1 : word;  // rows of k are no neighbours in B as it is given
