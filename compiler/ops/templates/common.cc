@@ -61,6 +61,17 @@ Split chunks(int64_t extent, int64_t count) {
   return {ceil_div(extent, each), each};
 }
 
+int64_t usual_chunks(const std::vector<int64_t>& counts, int64_t extent, int64_t least) {
+  const auto reach = [&](int64_t count) {
+    const Split s = chunks(extent, count);
+    return s[0] * s[1];
+  };
+  int64_t usual = counts.back();
+  for (auto c = counts.rbegin(); c != counts.rend() && *c >= least; ++c)
+    if (*c <= 4 * least && (usual > 4 * least || reach(*c) <= reach(usual))) usual = *c;
+  return usual;
+}
+
 int64_t usual_unrolling(int64_t extent, int64_t most) { return std::gcd(extent, most); }
 
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices) {

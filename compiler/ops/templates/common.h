@@ -43,6 +43,10 @@ std::vector<int64_t> chunk_counts(int64_t extent);
 /// each}.
 Split chunks(int64_t extent, int64_t count);
 
+/// The usual one of `counts` (ascending) of chunks of `extent` iterations: at least `least`, of up to four times as
+/// many the one whose last chunk reaches least behind the end.
+int64_t usual_chunks(const std::vector<int64_t>& counts, int64_t extent, int64_t least);
+
 /// Blocks of input channels: the divisors of `channels` from half a vector to 64; all divisors when there is none.
 std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 

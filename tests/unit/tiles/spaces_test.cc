@@ -3,6 +3,7 @@
 
 #include "compiler/build/build.h"
 #include "compiler/host/arithmetic_peak.h"
+#include "compiler/ops/templates/common.h"
 #include "tests/fakes/workloads.h"
 
 namespace hone {
@@ -39,6 +40,15 @@ TEST(TileSpaces, TakeConfigsOfProcessorsWithoutTiles) {
       EXPECT_TRUE(tiles.valid(*adapted));
     }
   }
+}
+
+TEST(TileSpaces, HaveTasksThatDoNotReachBehindTheEnd) {
+  const std::vector<int64_t> counts{1, 2, 3, 4, 6, 7};
+  EXPECT_EQ(usual_chunks(counts, 7, 1), 1);
+  EXPECT_EQ(usual_chunks(counts, 7, 2), 7) << "two, four and six chunks reach to the eighth";
+  EXPECT_EQ(usual_chunks(counts, 6, 2), 2);
+  EXPECT_EQ(usual_chunks(counts, 4, 3), 4);
+  EXPECT_EQ(usual_chunks(counts, 100, 50), 7) << "there are not so many";
 }
 
 TEST(TileSpaces, AreMeasuredByTheRateOfTheUnit) {

@@ -81,8 +81,6 @@ void TileConvolution::choose(Knobs& knobs) {
   // A task's gathered rows, which all channels meet, stay in half of L2.
   const int64_t row_bytes = element_ * steps_ * unit_.depth,
                 rows_in_l2 = std::max<int64_t>(height(), target_.l2_bytes / 2 / row_bytes);
-  const int64_t tasks = knobs.thread_choice("t_tasks", chunk_counts(ceil_div(pixels_, unit_.rows)),
-                                            std::max<int64_t>(ceil_div(pixels_, rows_in_l2), target_.threads));
   const bool may_read_in_place = reads_pixels_in_place(c_) && has_whole_channels() && neighbours() % unit_.depth == 0 &&
                                  !changes_input(w_),
              is_whole = pixels_ % height() == 0;
@@ -96,8 +94,10 @@ void TileConvolution::choose(Knobs& knobs) {
                                                        : kTask,
                          kTileGatherWords);
   const bool has_image = gather_ == kImage || gather_ == kImageBefore;
-  tasks_ = has_image ? chunks(ceil_div(c_.oh, high_), tasks)
-                     : chunks(std::max<int64_t>(1, ceil_div(pixels_, height())), tasks);
+  const int64_t blocks = has_image ? ceil_div(c_.oh, high_) : std::max<int64_t>(1, ceil_div(pixels_, height()));
+  const std::vector<int64_t> counts = chunk_counts(ceil_div(pixels_, unit_.rows));
+  const int64_t least = std::max<int64_t>(ceil_div(pixels_, rows_in_l2), target_.threads);
+  tasks_ = chunks(blocks, knobs.thread_choice("t_tasks", counts, usual_chunks(counts, blocks, least)));
   oc_inside_ = knobs.thread_choice("t_oc_inside", {0, 1}, 1) != 0;
   knobs.require("rows that a task does not gather itself fill whole blocks", gather_ == kTask || has_image || is_whole);
   knobs.require("rows are gathered once",

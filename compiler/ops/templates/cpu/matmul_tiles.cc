@@ -32,8 +32,10 @@ TileChoices choose_matmul_tiles(const Workload& w, const Target& target, const M
   const int64_t height = x.high * unit.rows, width = x.wide * unit.columns;
   const int64_t row_bytes = p.k * dtypes_of(w).in.bytes(),
                 l2_rows = std::max<int64_t>(1, target.l2_bytes / 2 / row_bytes);
-  x.rows = chunks(ceil_div(p.m, height),
-                  knobs.thread_choice("tile_tasks_m", chunk_counts(ceil_div(p.m, unit.rows)), ceil_div(p.m, l2_rows)));
+  const std::vector<int64_t> counts = chunk_counts(ceil_div(p.m, unit.rows));
+  const int64_t blocks = ceil_div(p.m, height);
+  x.rows =
+      chunks(blocks, knobs.thread_choice("tile_tasks_m", counts, usual_chunks(counts, blocks, ceil_div(p.m, l2_rows))));
   x.columns = chunks(ceil_div(p.n, width),
                      knobs.thread_choice("tile_tasks_n", chunk_counts(ceil_div(p.n, unit.columns)),
                                          std::min(ceil_div(p.n, width), 4 * static_cast<int64_t>(target.threads))));
