@@ -47,7 +47,6 @@ TEST(TileSpaces, HaveTasksThatDoNotReachBehindTheEnd) {
   EXPECT_EQ(usual_chunks(counts, 7, 1), 1);
   EXPECT_EQ(usual_chunks(counts, 7, 2), 7) << "two, four and six chunks reach to the eighth";
   EXPECT_EQ(usual_chunks(counts, 6, 2), 2);
-  EXPECT_EQ(usual_chunks(counts, 4, 3), 4);
   EXPECT_EQ(usual_chunks(counts, 100, 50), 7) << "there are not so many";
 }
 
