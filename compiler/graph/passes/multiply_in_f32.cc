@@ -35,16 +35,18 @@ class Widener : public Rewriter {
 
   // Few rows wait for their weights, which are twice as many bytes in f32.
   static bool meets_rows_enough(const Node& n) {
-    constexpr int64_t kEnough = 16;
+    constexpr int64_t kEnough = 32;
     if (is<ops::Dense>(n)) return product_shape(n.workload).m >= kEnough;
     const ConvShape& s = conv_shape(n.workload);
     return s.n * s.oh * s.ow >= kEnough;
   }
 
   bool is_faster_as_it_is(const Workload& w, const Workload& wide) const {
-    if (!c_.measured) return false;
-    const std::optional<double> own = c_.measured(w), other = c_.measured(wide);
-    return own && other && *own <= *other;
+    const auto time_of = [&](const Workload& one) { return c_.measured ? c_.measured(one) : std::nullopt; };
+    const std::optional<double> own = time_of(w), other = time_of(wide);
+    if (own && other) return *own <= *other;
+    if (c_.alternatives) c_.alternatives->insert(c_.alternatives->end(), {w, wide});
+    return false;
   }
 
   ValueId in_f32(ValueId weights) {

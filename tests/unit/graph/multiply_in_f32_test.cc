@@ -29,23 +29,23 @@ Graph product(int64_t rows, const std::string& type) {
 
 TEST(MultiplyInF32, WeightsOfManyRowsAreConvertedOnce) {
   for (const char* type : {"f16", "bf16"}) {
-    const Graph g = product(16, type);
+    const Graph g = product(32, type);
     const Graph made = multiply_in_f32(g, slow({f16, bf16}));
     const std::string text = lines_of(made), t = type;
-    EXPECT_THAT(text, HasSubstr("dense(m=16,n=2,k=3,dtype=" + t + ":f32:f32:" + t + ",epilogue=bias+relu) %x %w_f32"));
-    EXPECT_THAT(text, HasSubstr("dense(m=16,n=2,k=3,dtype=" + t + ":f32:f32:f32,epilogue=none) %x %w_f32"));
+    EXPECT_THAT(text, HasSubstr("dense(m=32,n=2,k=3,dtype=" + t + ":f32:f32:" + t + ",epilogue=bias+relu) %x %w_f32"));
+    EXPECT_THAT(text, HasSubstr("dense(m=32,n=2,k=3,dtype=" + t + ":f32:f32:f32,epilogue=none) %x %w_f32"));
     EXPECT_EQ(text.find("constant f32"), text.rfind("constant f32")) << text;
     expect_same_values(g, made, 0);
   }
 }
 
 TEST(MultiplyInF32, FewRowsWaitForTheirWeights) {
-  const Graph g = product(15, "f16");
+  const Graph g = product(31, "f16");
   EXPECT_EQ(to_string(multiply_in_f32(g, slow({f16}))), to_string(g));
 }
 
 TEST(MultiplyInF32, OtherTypesStay) {
-  const Graph g = product(16, "bf16");
+  const Graph g = product(32, "bf16");
   EXPECT_EQ(to_string(multiply_in_f32(g, slow({f16}))), to_string(g));
 }
 
@@ -62,6 +62,16 @@ TEST(MultiplyInF32, MeasuredTimesDecide) {
     else
       EXPECT_EQ(text, to_string(g));
   }
+}
+
+TEST(MultiplyInF32, TellsWhatToMeasure) {
+  std::vector<Workload> compared;
+  PassContext context = slow({f16});
+  context.alternatives = &compared;
+  multiply_in_f32(product(32, "f16"), context);
+  ASSERT_EQ(compared.size(), 4u);
+  EXPECT_EQ(to_string(compared[0]), "dense(m=32,n=2,k=3,dtype=f16:f16:f32:f16,epilogue=bias+relu)");
+  EXPECT_EQ(to_string(compared[1]), "dense(m=32,n=2,k=3,dtype=f16:f32:f32:f16,epilogue=bias+relu)");
 }
 
 TEST(MultiplyInF32, ComesBeforeLayoutsAreChosen) {
