@@ -21,8 +21,10 @@
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_kernel.h"
+#include "tuner/api/python/te_knobs.h"
 #include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te_template.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 
@@ -103,7 +105,10 @@ PYBIND11_MODULE(_te, m) {
       .def_property_readonly(
           "outputs", [](const Kernel& k) { return k.parameters(true); }, "What it returns, likewise.")
       .def("__str__", &Kernel::text);
-  py::module_::import("hone.arguments").attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel));
+  bind_knobs(m);
+  bind_templates(m);
+  py::module_::import("hone.arguments")
+      .attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel, m.attr("Knobs")));
 }
 
 }  // namespace hone::python

@@ -14,6 +14,8 @@ A schedule begins as the naive nest; every primitive is a rewrite that is checke
 raises hone.BadInput, in one line, and changes nothing. ``print(s)`` shows the steps and the program.
 """
 
+import contextlib
+import contextvars
 import inspect
 import itertools
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
@@ -35,12 +37,22 @@ __all__ = [
 Extents = Union[int, Sequence[int]]
 Axes = Union[Axis, Sequence[Axis]]
 
-_numbers = itertools.count()
+_numbers = contextvars.ContextVar("hone.te.numbers", default=itertools.count())
 
 
 def _name(given, kind):
     """The name that was given, or one that nothing else has."""
-    return given if given is not None else f"{kind}{next(_numbers)}"
+    return given if given is not None else f"{kind}{next(_numbers.get())}"
+
+
+@contextlib.contextmanager
+def fresh_names():
+    """Names that are made up begin anew: what runs in it twice makes the same ones."""
+    before = _numbers.set(itertools.count())
+    try:
+        yield
+    finally:
+        _numbers.reset(before)
 
 
 def placeholder(
