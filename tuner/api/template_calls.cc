@@ -61,7 +61,10 @@ Json TemplateCalls::ask(const Json& question) {
   const std::lock_guard lock(asking_);
   std::string text;
   const auto write = [](void* to, const char* answer) { *static_cast<std::string*>(to) = answer; };
-  if (given_.answer(given_.data, json_line(question).c_str(), &text, write) != HONE_OK) throw WorkStopped();
+  if (given_.answer(given_.data, json_line(question).c_str(), &text, write) != HONE_OK) {
+    stopped_ = true;
+    throw WorkStopped();
+  }
   try {
     return Json::parse(text);
   } catch (const Json::exception& e) {

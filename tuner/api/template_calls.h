@@ -12,6 +12,7 @@
 // cannot be settled does not belong to the space; one that cannot be applied is a failed trial.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,8 @@ class TemplateCalls {
   /// The operator on `target`, whose template asks this object. UserError for what the caller refuses, and for answers
   /// that are none.
   Workload workload(const Target& target);
+  /// Whether the caller has said HONE_STOPPED: the session is to end, too.
+  bool is_stopped() const { return stopped_; }
 
  private:
   struct Applied {
@@ -50,6 +53,7 @@ class TemplateCalls {
   void expect(const Space& space, std::span<const Config> configs);
 
   const HoneTemplate given_;
+  std::atomic<bool> stopped_ = false;
   Definition definition_;
   std::mutex asking_;  // one question at a time
   std::mutex known_;   // both below; never held while a question is asked

@@ -1,5 +1,5 @@
 // hone_tune() and hone_tune_template(): a session as the program tuner has it, with the caller's options.
-#include <functional>
+#include <algorithm>
 
 #include "base/cli.h"
 #include "compiler/ops/operator.h"
@@ -13,11 +13,9 @@
 namespace hone::api {
 namespace {
 
-using MakeWorkload = std::function<Workload(const Target&)>;
-
-// `make_workload`: instead of what the options say is tuned; may be empty.
-CommandEnd tune_what(const MakeWorkload& make_workload, const char* const* options, int32_t count,
-                     const HoneCall* given, std::ostream& out) {
+// `calls`: a template, instead of what the options say is tuned; may be null.
+CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t count, const HoneCall* given,
+                     std::ostream& out) {
   Caller caller(given);
   CallerStream err(caller);
   Given asked(options, count);
@@ -31,12 +29,12 @@ CommandEnd tune_what(const MakeWorkload& make_workload, const char* const* optio
     set_options(line, object);
   }
   TunerIo io{out, err};
-  io.interrupts = [&] { return caller.stops(); };
+  io.interrupts = [&] { return std::max(caller.stops(), calls && calls->is_stopped() ? 1 : 0); };
   io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
   return run_command(line, asked.words, [&]() -> Status {
     f.read_before = {{kFlagsFile, flags_file(line)}};
-    f.make_workload = make_workload;
-    HONE_USER_CHECK(!make_workload ||
+    if (calls) f.make_workload = [&](const Target& target) { return calls->workload(target); };
+    HONE_USER_CHECK(!calls ||
                     (f.model.empty() && f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty()))
         << "a template is what is tuned: --model, --task, --workload, --args and --tasks exclude it";
     try {
@@ -53,7 +51,7 @@ CommandEnd tune_what(const MakeWorkload& make_workload, const char* const* optio
 using namespace hone;  // NOLINT(google-build-using-namespace): below are C functions, which have none
 
 int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* given, char** output) {
-  return api::call(output, [&](std::ostream& out) { return api::tune_what({}, options, count, given, out); });
+  return api::call(output, [&](std::ostream& out) { return api::tune_what(nullptr, options, count, given, out); });
 }
 
 int32_t hone_tune_template(const HoneTemplate* given, const char* const* options, int32_t count, const HoneCall* call,
@@ -61,6 +59,6 @@ int32_t hone_tune_template(const HoneTemplate* given, const char* const* options
   return api::call(output, [&](std::ostream& out) {
     HONE_USER_CHECK(given) << "there is no template";
     api::TemplateCalls calls(*given);
-    return api::tune_what([&](const Target& target) { return calls.workload(target); }, options, count, call, out);
+    return api::tune_what(&calls, options, count, call, out);
   });
 }
