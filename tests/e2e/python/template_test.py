@@ -17,6 +17,9 @@ import numpy as np
 from hone import te
 from support import Case
 
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
+EXAMPLE = os.path.join(ROOT, "docs", "examples", "matmul_template.py")
+
 
 def scaled(n, lanes, body=lambda A, i: A[i] * 2, extent=None):
     """The schedule of B = 2 A in vectors."""
@@ -144,6 +147,18 @@ class Templates(Case):
         for call in (lambda: hone.build(s, config="default"), lambda: hone.build(double(8), 8), lambda: tune("x", 1)):
             with self.assertRaises(TypeError):
                 call()
+
+
+class Example(Case):
+    def test_the_pages_function_is_the_programs(self):
+        with open(os.path.join(ROOT, "docs", "templates.md"), encoding="utf-8") as f:
+            shown = re.search(r"^```python\n.*?(@hone.template\n.*?)^```$", f.read(), re.M | re.S)[1]
+        with open(EXAMPLE, encoding="utf-8") as f:
+            self.assertIn(shown, f.read())
+
+    def test_the_program_finds_something(self):
+        ran = subprocess.run([sys.executable, EXAMPLE, "64", "6", "1"], capture_output=True, text=True, timeout=300)
+        self.assertRegex(ran.stdout, r"^\d+ -> \d+ GFLOPS: rows=.*,packed=[01]\n$", ran.stderr)
 
 
 class Wrong(Case):
