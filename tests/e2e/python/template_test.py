@@ -348,10 +348,10 @@ class WrongForOne(Case):
 
 class Processes(Case):
     def run_code(self, code, **options):
-        start = "import hone, os, signal, sys, time\nfrom hone import te\nsys.path.insert(0, %r)\nimport template_test as t\n"
         folder = os.path.dirname(os.path.abspath(__file__))
+        start = "import hone, os, signal, sys, time\nfrom hone import te\nsys.path.insert(0, %r)\n" % folder
         return subprocess.run(
-            [sys.executable, "-c", start % folder + code], capture_output=True, text=True, timeout=120, **options
+            [sys.executable, "-c", start + "import template_test as t\n" + code], capture_output=True, text=True, timeout=120, **options
         )
 
     def test_ctrl_c_ends_one_that_never_returns(self):

@@ -100,7 +100,9 @@ class TemplateWorkload:
         of = self.template
         return _te.TemplateSpace(of.name, of.revision, self._call, self._attributes, target, threads, is_here, seconds)
 
-    def schedule(self, config: Optional[str] = None, target: str = "llvm", threads: Optional[int] = None) -> te.Schedule:
+    def schedule(
+        self, config: Optional[str] = None, target: str = "llvm", threads: Optional[int] = None
+    ) -> te.Schedule:
         """The schedule of a config, ``"rows=4,tile=8x2x16"``; None: the default.
 
         Raises:
