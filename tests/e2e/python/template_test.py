@@ -326,7 +326,8 @@ class WrongForOne(Case):
             return scaled(2 * n, lanes, extent=n + (lanes == 8))
 
         self.assertEqual(tune(longer, 64, trials=3)["by_status"], {"ok": 2, "invalid_config": 1})
-        self.assertEqual(self.messages(), ["template 'longer' returns a schedule of another definition than with its defaults"])
+        text = "template 'longer' returns a schedule of another definition than with its defaults"
+        self.assertEqual(self.messages(), [text])
 
     def test_one_never_returns(self):
         self.addCleanup(setattr, hone.templates, "_SECONDS", hone.templates._SECONDS)
@@ -350,8 +351,9 @@ class Processes(Case):
     def run_code(self, code, **options):
         folder = os.path.dirname(os.path.abspath(__file__))
         start = "import hone, os, signal, sys, time\nfrom hone import te\nsys.path.insert(0, %r)\n" % folder
+        code = start + "import template_test as t\n" + code
         return subprocess.run(
-            [sys.executable, "-c", start + "import template_test as t\n" + code], capture_output=True, text=True, timeout=120, **options
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, **options
         )
 
     def test_ctrl_c_ends_one_that_never_returns(self):
