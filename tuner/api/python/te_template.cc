@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/machine/parse_target.h"
+#include "compiler/host/local_gpu.h"
 #include "compiler/ops/definition_text.h"
 #include "compiler/schedule/steps_text.h"
 #include "tuner/api/python/te_kernel.h"
@@ -263,6 +264,9 @@ void bind_templates(py::module_& m) {
                        bool is_here, std::optional<double> seconds) {
              Target on = is_here ? target_here(target, threads) : parse_target(target);
              if (!is_here && threads && !on.is_gpu()) on.threads = *threads;
+             // What a device says of itself is a part of its target, by which configs are found.
+             if (is_here && on.is_gpu())
+               if (const auto gpu = open_local_gpu(on); gpu.ok()) on = gpu->target;
              return std::make_unique<PyTemplate>(name, revision, function, attributes, on, seconds);
            }),
            py::arg("name"), py::arg("revision"), py::arg("function"), py::arg("attributes"), py::arg("target"),

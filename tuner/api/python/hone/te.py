@@ -16,22 +16,32 @@ raises hone.BadInput, in one line, and changes nothing. ``print(s)`` shows the s
 
 import contextlib
 import contextvars
+import functools
 import inspect
 import itertools
+import operator
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from hone import _te
 from hone._te import (  # noqa: F401
-    Axis, Block, Expr, Loop, Reduction, Tensor, abs, atan, cos, erf, exp, log, maximum, minimum, sin, sqrt, tanh, where,
+    Axis, Block, Expr, Loop, Reduction, Tensor, abs, acos, acosh, asin, asinh, atan, atanh, bitwise_and, bitwise_not,
+    bitwise_or, bitwise_xor, ceil, celu, clip, cos, cosh, elu, erf, exp, floor, fmod, gelu, gelu_tanh, hard_sigmoid,
+    hard_swish, is_inf, is_nan, leaky, leaky_relu, log, maximum, minimum, mish, pow, prelu, reciprocal, relu, relu6,
+    rsqrt, selu, shrink, sigmoid, sign, silu, sin, sinh, softplus, softsign, sqrt, square, tan, tanh,
+    thresholded_relu, where, xor,
 )
 from hone._te import rint as round  # noqa: F401
 
 __all__ = [
-    "Axis", "Block", "Expr", "Kernel", "Loop", "Reduction", "Schedule", "Tensor", "abs", "atan", "build", "compute",
-    "cos", "erf", "exp", "log", "lower", "max", "maximum", "min", "minimum", "placeholder", "reduce_axis", "round",
-    "sin", "source", "sqrt", "sum", "tanh", "where",
+    "Axis", "Block", "Expr", "Kernel", "Loop", "Reduction", "Schedule", "Tensor", "abs", "acos", "acosh", "all",
+    "any", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "build",
+    "ceil", "celu", "clip", "compute", "cos", "cosh", "elu", "erf", "exp", "floor", "fmod", "gelu", "gelu_tanh",
+    "hard_sigmoid", "hard_swish", "is_inf", "is_nan", "leaky", "leaky_relu", "log", "lower", "max", "maximum", "min",
+    "minimum", "mish", "placeholder", "pow", "prelu", "reciprocal", "reduce_axis", "relu", "relu6", "round", "rsqrt",
+    "selu", "shrink", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "softsign", "source", "sqrt", "square",
+    "sum", "tan", "tanh", "thresholded_relu", "where", "xor",
 ]
 
 Extents = Union[int, Sequence[int]]
@@ -117,6 +127,16 @@ def max(value: Any, axis: Axes) -> Reduction:
 def min(value: Any, axis: Axes) -> Reduction:
     """The smallest over an axis, or over several; NaN where one is. Of two values: minimum()."""
     return _te.min(value, axis)
+
+
+def all(*conditions: Any) -> Expr:
+    """Whether every condition holds: ``a & b & c``."""
+    return functools.reduce(operator.and_, conditions)
+
+
+def any(*conditions: Any) -> Expr:
+    """Whether one of the conditions holds: ``a | b | c``."""
+    return functools.reduce(operator.or_, conditions)
 
 
 class Schedule(_te.Schedule):
