@@ -427,6 +427,43 @@ class Objects(unittest.TestCase):
         self.assertEqual(Named(outputs=[m.C], inputs=[m.B, m.A])["C"].buffer, "C")
 
 
+class Outputs(unittest.TestCase):
+    def test_are_written_where_the_caller_says(self):
+        A = te.placeholder((3, 5), name="A")
+        B = te.compute((3, 5), lambda i, j: A[i, j] * 2, name="B")
+        C = te.compute((5, 3), lambda i, j: A[j, i] > 1, name="C")
+        a = np.arange(15, dtype=np.float32).reshape(3, 5)
+        double, both = hone.build(te.Schedule(B), threads=1), hone.build(te.Schedule([B, C], inputs=[A]), threads=1)
+        y, z = np.zeros((3, 5), np.float32), np.zeros((5, 3), bool)
+        self.assertIs(double(a, out=y), y)
+        np.testing.assert_array_equal(y, 2 * a)
+        y[:] = 0
+        given = both(a, out=(y, z))
+        self.assertIs(given[0], y)
+        self.assertIs(given[1], z)
+        np.testing.assert_array_equal(y, 2 * a)
+        np.testing.assert_array_equal(z, (a > 1).T)
+        self.assertIs(double(a, out=a), a)  # its input is read before
+        np.testing.assert_array_equal(a, y)
+
+    def test_that_do_not_fit_are_refused(self):
+        A = te.placeholder((3, 5), name="A")
+        double = hone.build(te.Schedule(te.compute((3, 5), lambda i, j: A[i, j] * 2, name="B")), threads=1)
+        a = np.ones((3, 5), np.float32)
+        fixed = np.zeros((3, 5), np.float32)
+        fixed.flags.writeable = False
+        for out, error, text in (
+            (np.zeros((5, 3), np.float32), ValueError, r"'B' is of shape \(3, 5\), given is \(5, 3\)"),
+            (np.zeros((3, 5)), TypeError, "float64"), (np.zeros((5, 3), np.float32).T, ValueError, "row-major"),
+            (fixed, ValueError, "read-only"), ([a, a], TypeError, "has 1 outputs, given are 2"),
+            ("y", TypeError, "array"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                double(a, out=out)
+        with self.assertRaisesRegex(TypeError, "not by name"):
+            double(A=a)
+
+
 class Stubs(unittest.TestCase):
     def test_stubs_have_what_there_is(self):
         for module in (hone._hone, hone._te):

@@ -88,14 +88,15 @@ PYBIND11_MODULE(_te, m) {
   kernel
       .def(py::init<const PySchedule&, const std::string&, std::optional<int>>(), py::arg("schedule"),
            py::arg("target"), py::arg("threads"))
-      .def(
-          "__call__",
-          [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
-            if (!named.empty())
-              throw py::type_error("the kernel takes its arrays in the order of the schedule's inputs, not by name ('" +
-                                   py::cast<std::string>(named.begin()->first) + "')");
-            return k.call(arguments);
-          })
+      .def("__call__",
+           [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
+             for (const auto& [name, value] : named)
+               if (py::cast<std::string>(name) != "out")
+                 throw py::type_error(
+                     "the kernel takes its arrays in the order of the schedule's inputs, not by name ('" +
+                     py::cast<std::string>(name) + "')");
+             return k.call(arguments, named.contains("out") ? py::object(named["out"]) : py::none());
+           })
       .def("time", &Kernel::time, py::arg("repeats") = 5)
       .def("save", &Kernel::save, py::arg("path"))
       .def_property_readonly("device", &Kernel::device, "Where it runs, ``'cuda'``; None: the CPU.")

@@ -174,7 +174,7 @@ class Kernel(_te.Kernel):
     ``.o`` an object for a linker and, of a CPU, ``.c`` the same as C. ``print(kernel)``: its loop form.
 
     Arrays have exactly the inputs' shapes (ValueError) and element types (TypeError); outputs are new arrays, one as it
-    is, several as a tuple.
+    is, several as a tuple. ``kernel(a, b, out=y)`` writes to an array that is there, of several outputs to a tuple.
     """
 
 
