@@ -11,6 +11,7 @@
 #include "compiler/ops/extremes.h"
 #include "compiler/ops/products/runs.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, const Space& space, const Config& config) {
   const std::string broken = space.broken_constraint(config);
   HONE_USER_CHECK(broken.empty()) << "config " << space.print(config) << " breaks the constraint '" << broken << "'";
+  if (const UserTemplate* own = user_template(w)) return own->apply(space, config);
   std::unique_ptr<Schedule> s;
   Knobs knobs = space.reader(config);
   std::optional<Workload> plain;
@@ -30,6 +32,8 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
 }  // namespace
 
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing) {
+  if (const UserTemplate* own = user_template(w))
+    return Space(own->name, own->revision, own->program, own->knobs, own->settle, narrowing);
   const Template& t = template_for(w, target);
   check_runs(w, target);
   if (tells_extremes(w)) {

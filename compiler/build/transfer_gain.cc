@@ -4,6 +4,7 @@
 
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/operators.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -96,6 +97,7 @@ std::string_view to_string(TransferTypes types) {
 }
 
 std::optional<double> transfer_gain(const Workload& w, const Target& from, const Target& to, db::LookupStep step) {
+  if (user_template(w)) return std::nullopt;  // nobody has measured that
   const CoreKind source = core_kind(from), here = core_kind(to);
   const TransferTypes types = transfer_types(w);
   const TransferFamily family = transfer_family(w);

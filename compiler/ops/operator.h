@@ -24,6 +24,14 @@ struct Spelling {
   std::vector<std::pair<std::string, std::string>> attributes;
 };
 
+struct UserTemplate;
+
+/// Of an operator that a user defines (user_operator.h); empty otherwise.
+struct UserParts {
+  std::string definition;                   ///< its text
+  std::shared_ptr<const UserTemplate> own;  ///< its template
+};
+
 struct Operator {
   std::string name;
   std::string summary;                ///< one line, for --list
@@ -45,6 +53,7 @@ struct Operator {
   std::function<std::optional<HostFunction>(const Workload&)> host = {};
   /// See recurrence_of(). Empty for most.
   std::function<std::optional<Recurrence>(const Workload&)> recurrence = {};
+  UserParts user = {};
 };
 
 /// The known operators. A value: callers add rows to a copy.

@@ -34,9 +34,7 @@ Workload read(std::shared_ptr<const Operator> op, const Texts& texts) {
 }
 
 // Refuses parts of the keys' grammar that no operator here supports; see docs/keys.md.
-void refuse_later_parts(const WorkloadKey& key) {
-  HONE_USER_CHECK(key.name != "op") << "op(name=" << to_string(key.attributes[0].value)
-                                    << ",...): operators that users define are not supported by this version";
+void refuse_ranges(const WorkloadKey& key) {
   for (const KeyAttribute& a : key.attributes)
     HONE_USER_CHECK(!has_range(a.value)) << a.name << "=" << to_string(a.value)
                                          << ": ranges are not supported by this version";
@@ -44,7 +42,6 @@ void refuse_later_parts(const WorkloadKey& key) {
 
 WorkloadKey key_of(StatusOr<WorkloadKey> key) {
   HONE_USER_CHECK(key.ok()) << message_of(key.status());
-  refuse_later_parts(*key);
   return *std::move(key);
 }
 
@@ -58,6 +55,7 @@ bool is_math_of_today(const KeyAttribute& a) {
 
 // The attributes that the key gives, the operator's defaults for the others.
 Texts texts_of(const Operator& op, const WorkloadKey& key) {
+  refuse_ranges(key);
   Texts texts;
   for (const Attribute& a : op.attributes) texts.emplace_back(a.name, a.fallback);
   for (const KeyAttribute& given : key.attributes) {
@@ -75,6 +73,8 @@ Texts texts_of(const Operator& op, const WorkloadKey& key) {
 }
 
 Workload parse_key(const OperatorTable& operators, const WorkloadKey& key) {
+  HONE_USER_CHECK(key.name != "op") << "op(name=" << to_string(key.attributes[0].value)
+                                    << ",...): an operator that its user defines: only his program has it";
   const std::shared_ptr<const Operator> op = operators.find(key.name);
   HONE_USER_CHECK(op) << "unknown task '" << key.name << "'" << operators.instead_of(key.name);
   Workload w = read(op, texts_of(*op, key));

@@ -189,17 +189,42 @@ void narrow(Knob& knob, const std::vector<std::string>& allowed) {
 
 }  // namespace
 
-Space::Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing)
-    : template_name_(std::move(template_name)), revision_(revision), declare_(std::move(declare)) {
+std::vector<Knob> Space::declared(const Declare& declare) {
   Knobs knobs;
-  declare_(knobs);
-  knobs_ = std::move(knobs.declared_);
+  declare(knobs);
+  return std::move(knobs.declared_);
+}
+
+Settled Space::settled_by(const Declare& declare, const Space& space, const Config& config) {
+  Knobs knobs = space.reader(config);
+  declare(knobs);
+  return {std::move(knobs.idle_), std::move(knobs.broken_), knobs.broken_at_};
+}
+
+Space::Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing)
+    : Space(
+          std::move(template_name), revision, "", declared(declare),
+          [declare](const Space& space, const Config& config) { return settled_by(declare, space, config); },
+          narrowing) {}
+
+Space::Space(std::string template_name, int revision, std::string_view program, std::vector<Knob> knobs, Settle settle,
+             const Narrowing& narrowing)
+    : template_name_(std::move(template_name)), revision_(revision), settle_(std::move(settle)) {
+  take(std::move(knobs), program, narrowing);
+  default_ = canonical(std::move(default_));
+  if (!valid(default_)) repair_default();
+}
+
+// The knobs, with what follows from them alone.
+void Space::take(std::vector<Knob> knobs, std::string_view program, const Narrowing& narrowing) {
+  knobs_ = std::move(knobs);
   for (const auto& [name, allowed] : narrowing) {
     const auto knob = std::find_if(knobs_.begin(), knobs_.end(), [&n = name](const Knob& k) { return k.name == n; });
     HONE_USER_CHECK(knob != knobs_.end()) << "template " << template_name_ << " has no knob '" << name << "'";
     narrow(*knob, allowed);
   }
   std::string identity = fmt::format("{}#{}", template_name_, revision_);
+  if (!program.empty()) identity += fmt::format("#{}", program);
   for (const Knob& k : knobs_) {
     HONE_USER_CHECK(size_ < (ConfigIndex{1} << 120) / k.choices.size())
         << "space '" << template_name_ << "' has 2^120 configs or more";
@@ -209,10 +234,11 @@ Space::Space(std::string template_name, int revision, Declare declare, const Nar
     default_.choices.push_back(k.default_choice);
   }
   fingerprint_ = hash_bytes(identity);
-  default_ = canonical(std::move(default_));
-  if (valid(default_)) return;
-  // The preferred choices break a constraint together. Changes the one knob that repairs this with the smallest step;
-  // if none does, takes the valid config among many samples that shares most choices with them.
+}
+
+// The preferred choices break a constraint together. Changes the one knob that repairs this with the smallest step; if
+// none does, takes the valid config among many samples that shares most choices with them.
+void Space::repair_default() {
   std::optional<Config> best;
   int64_t smallest = INT64_MAX;
   for (size_t k = 0; k < knobs_.size(); ++k) {
@@ -370,12 +396,11 @@ Knobs Space::reader(const Config& config) const {
 }
 
 std::string Space::settle(Config* config, std::vector<size_t>* idle, size_t* broken_at) const {
-  Knobs knobs = reader(*config);
-  declare_(knobs);
-  for (size_t k : knobs.idle_) config->choices[k] = knobs_[k].default_choice;
-  if (idle) *idle = std::move(knobs.idle_);
-  if (broken_at) *broken_at = knobs.broken_at_;
-  return std::move(knobs.broken_);
+  Settled s = settled(*config);
+  for (size_t k : s.idle) config->choices[k] = knobs_[k].default_choice;
+  if (idle) *idle = std::move(s.idle);
+  if (broken_at) *broken_at = s.broken_at;
+  return std::move(s.broken);
 }
 
 Config Space::canonical(Config config) const {

@@ -103,21 +103,39 @@ class Knobs {
   std::vector<size_t> idle_;  ///< knobs read while inactive
 };
 
+/// What the calls of a template say of a config.
+struct Settled {
+  std::vector<size_t> idle;  ///< positions of the knobs that do not matter, ascending
+  std::string broken;        ///< the first constraint that does not hold; empty: all do
+  size_t broken_at = 0;      ///< knobs read before that constraint
+};
+
 /// The configs of one template on one workload and target.
 class Space {
  public:
   using Declare = std::function<void(Knobs&)>;
+  /// May throw; then what asked the space throws, too.
+  using Settle = std::function<Settled(const Space&, const Config&)>;
 
   /// Runs `declare` once to collect the knobs. It must make the same calls in the same order every time. UserError when
   /// the space has 2^120 configs or more, or none that is valid among the first 100,000 tried. `narrowing` makes a
   /// sub-space, with a fingerprint of its own: UserError when it names a knob that is not there or leaves one no
   /// choice.
   Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing = {});
+  /// The same of a template that runs elsewhere: its knobs are known, and `settle` asks it about a config. `program` is
+  /// a part of the fingerprint, for templates whose revision nobody raises: a hash of what it makes of some configs.
+  Space(std::string template_name, int revision, std::string_view program, std::vector<Knob> knobs, Settle settle,
+        const Narrowing& narrowing = {});
+
+  /// The knobs that `declare` asks for.
+  static std::vector<Knob> declared(const Declare& declare);
+  /// What `declare` says of a config of `space`, whose knobs are these.
+  static Settled settled_by(const Declare& declare, const Space& space, const Config& config);
 
   const std::string& template_name() const { return template_name_; }
   int revision() const { return revision_; }
   const std::vector<Knob>& knobs() const { return knobs_; }
-  /// Hash of template name, revision, and the knobs' names, kinds and choices.
+  /// Hash of template name, revision, program, and the knobs' names, kinds and choices.
   Hash128 fingerprint() const { return fingerprint_; }
   /// The number of combinations of choices, including those that are no valid configs.
   ConfigIndex size() const { return size_; }
@@ -144,6 +162,8 @@ class Space {
   Config canonical(Config config) const;
   /// Positions of the knobs that matter in `config`, ascending.
   std::vector<size_t> knobs_at_work(const Config& config) const;
+  /// What the template says of `config`, canonical or not.
+  Settled settled(const Config& config) const { return settle_(*this, config); }
   /// Empty when `config` is canonical and fulfils every constraint, else what it breaks first.
   std::string broken_constraint(const Config& config) const;
   bool valid(const Config& config) const { return broken_constraint(config).empty(); }
@@ -161,8 +181,9 @@ class Space {
 
  private:
   std::string text_of(const Config& config, const std::function<std::string(const Knob&, int)>& text_of_choice) const;
-  /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first
-  /// constraint broken.
+  void take(std::vector<Knob> knobs, std::string_view program, const Narrowing& narrowing);
+  void repair_default();
+  /// Sets the knobs of `config` that do not matter to their defaults and returns the first constraint broken.
   std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;
   /// The index behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
   ConfigIndex skip_prefix(ConfigIndex index, size_t knobs) const;
@@ -171,7 +192,7 @@ class Space {
 
   std::string template_name_;
   int revision_;
-  Declare declare_;
+  Settle settle_;
   std::vector<Knob> knobs_;
   ConfigIndex size_ = 1;
   Hash128 fingerprint_;

@@ -76,6 +76,21 @@ HONE_API int32_t hone_compile_operator(const char* workload, const char* artifac
    --tracker, on a fleet. `*output`: the outcome as JSON. Each measurement is in the database at once. */
 HONE_API int32_t hone_tune(const char* const* options, int32_t count, const HoneCall* call, char** output);
 
+/* A template of the caller's: a definition, knobs, and for their choices the steps of a schedule. The library asks for
+   these in JSON, and `answer` answers: calls write(to, TEXT) once and returns HONE_OK, or returns HONE_STOPPED, which
+   ends what was asked for. It is called on threads of the library's, one at a time, and must not throw. README.md
+   beside this header's source has the questions. */
+typedef struct HoneTemplate {
+  size_t size; /* sizeof(HoneTemplate) */
+  void* data;  /* handed to the function */
+  int32_t (*answer)(void* data, const char* question, void* to, void (*write)(void* to, const char* text));
+} HoneTemplate;
+
+/* As hone_tune, of the operator that the template defines. Agents get its programs and its definition, as of any other;
+   nothing of the caller's code travels. */
+HONE_API int32_t hone_tune_template(const HoneTemplate* given, const char* const* options, int32_t count,
+                                    const HoneCall* call, char** output);
+
 /* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:
    the command's output. */
 HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** output);

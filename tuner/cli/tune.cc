@@ -209,7 +209,10 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     return absl::OkStatus();
   }
   HONE_RETURN_IF_ERROR(check_numbers(f));
-  HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
+  std::vector<WeightedWorkload> workloads;
+  if (!f.make_workload) {
+    HONE_ASSIGN_OR_RETURN(workloads, workloads_of(operators, f));
+  }
   HONE_RETURN_IF_ERROR(files_of(f).check());
   std::vector<ModelGraph> imported;
   const bool is_model = !f.model.empty();
@@ -222,6 +225,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     if (const Status s = check_writable(f.plot); !s.ok()) return usage_error("--plot " + message_of(s));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
+  if (f.make_workload) workloads.push_back({f.make_workload(place.target)});
   const std::string target = to_string(place.target);
   HostCores cores(clock);
   FoundPrior prior;

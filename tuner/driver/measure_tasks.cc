@@ -6,10 +6,12 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/key.h"
 #include "base/text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/user_operator.h"
 #include "db/lookup.h"
 #include "rpc/ir/encode.h"
 #include "tuner/measure/reference_job.h"
@@ -106,6 +108,13 @@ RemoteOptions remote_options(const TuneRequest& f, const Place& place,
   return remote;
 }
 
+// The text behind the hash in the keys of what a user defines.
+Status keep_definition(const Workload& w, db::Store& store) {
+  if (!user_template(w)) return absl::OkStatus();
+  const std::string text(user_definition(w));
+  return store.definitions().put({key_hash(text), "operator", text}).status();
+}
+
 double constant_bytes(const std::vector<WeightedWorkload>& model) {
   double bytes = 0;
   for (const WeightedWorkload& w : model)
@@ -178,6 +187,7 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
                     tasks.size(), begun == 1 ? "s" : ""));
   RemoteMeasurer measurer(remote_options(f, place, tasks));
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
+  for (const auto& task : tasks) HONE_RETURN_IF_ERROR(keep_definition(task->workload, store));
   DbTrialLog log(store);
   const std::unique_ptr<Progress> progress = services.new_progress();
   std::vector<TaskSetup> setups;

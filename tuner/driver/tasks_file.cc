@@ -13,6 +13,7 @@
 #include "base/exit_code.h"
 #include "base/plain_file.h"
 #include "compiler/ops/extremes.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -99,6 +100,7 @@ std::string tasks_text(const std::vector<WeightedWorkload>& tasks) {
 }
 
 std::string short_text(const Workload& w) {
+  if (user_template(w)) return user_label(w);
   std::vector<std::string> different;
   auto usual = w.op->attributes.begin();
   for (const Attributes::Item& a : w.attributes)

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "compiler/driver/request/model_request.h"
+#include "compiler/ops/workload.h"
+#include "compiler/target/target.h"
 #include "rpc/wire/access/credentials.h"
 #include "tuner/search/searcher.h"
 
@@ -36,9 +38,10 @@ struct TuneRequest : ModelRequest, OperatorRequest {
   uint32_t repeat = 3;
 
   // Command lines have no flags for these.
-  Narrowing narrowing;                                                   ///< tune a sub-space
-  bool refine = true;                                                    ///< measure candidates near the best longer
-  size_t finalists = 5;                                                  ///< finalists measured side by side at the end
+  std::function<Workload(const Target&)> make_workload;  ///< instead of an operator, once the target is known
+  Narrowing narrowing;                                   ///< tune a sub-space
+  bool refine = true;                                    ///< measure candidates near the best longer
+  size_t finalists = 5;                                  ///< finalists measured side by side at the end
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 

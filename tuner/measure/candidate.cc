@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/structural_hash.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -22,6 +23,10 @@ const Features* CompiledCandidates::features(const Config& config) {
     // if it is proposed, prepare() says why it cannot be lowered
   }
   return features_.emplace(index, std::move(row)).first->second.get();
+}
+
+void CompiledCandidates::expect(std::span<const Config> configs) {
+  if (const UserTemplate* own = user_template(workload_); own && own->expect) own->expect(space_, configs);
 }
 
 void CompiledCandidates::remember(const Config& config, const Features& features) {

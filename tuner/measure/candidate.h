@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -33,6 +34,8 @@ class CandidateSource {
   /// Features of the config's program; null when it cannot be lowered. Valid until the next call.
   virtual const Features* features(const Config& config) = 0;
   virtual std::shared_ptr<const Candidate> prepare(const Config& config) = 0;
+  /// Says which configs the calls of the two are about next: many at once may take less. May be ignored.
+  virtual void expect(std::span<const Config>) {}
   /// Gives features that are known from earlier, so that features() need not compute them. May be ignored.
   virtual void remember(const Config&, const Features&) {}
 };
@@ -60,6 +63,7 @@ class CompiledCandidates final : public CandidateSource {
 
   const Features* features(const Config& config) override;
   std::shared_ptr<const Candidate> prepare(const Config& config) override;
+  void expect(std::span<const Config> configs) override;
   void remember(const Config& config, const Features& features) override;
 
  private:

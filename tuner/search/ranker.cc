@@ -5,6 +5,7 @@
 namespace hone {
 
 std::vector<float> ModelRanker::score(const std::vector<Config>& configs) {
+  if (expect_) expect_(configs);
   std::vector<float> scores(configs.size(), -std::numeric_limits<float>::infinity());
   if (!model_.trained()) {
     for (size_t i = 0; i < configs.size() && draft_; ++i)
@@ -28,6 +29,7 @@ std::vector<float> ModelRanker::score(const std::vector<Config>& configs) {
 }
 
 void ModelRanker::learn(const std::vector<Config>& configs, const std::vector<double>& speeds) {
+  if (expect_) expect_(configs);
   const size_t before = rows_.rows();
   for (size_t i = 0; i < configs.size(); ++i)
     if (const float* row = features_(configs[i])) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,16 @@ class Ranker {
 /// and the search goes on without it.
 class ModelRanker final : public Ranker {
  public:
-  /// `draft` scores a row of features until the model has learnt something; may be empty.
-  ModelRanker(CostModel& model, int columns, FeatureSource features, std::function<float(const float*)> draft = {})
-      : model_(model), columns_(columns), features_(std::move(features)), draft_(std::move(draft)), rows_(columns) {}
+  /// `draft` scores a row of features until the model has learnt something; may be empty. `expect` hears which configs
+  /// `features` is asked about next; may be empty.
+  ModelRanker(CostModel& model, int columns, FeatureSource features, std::function<float(const float*)> draft = {},
+              std::function<void(std::span<const Config>)> expect = {})
+      : model_(model),
+        columns_(columns),
+        features_(std::move(features)),
+        draft_(std::move(draft)),
+        expect_(std::move(expect)),
+        rows_(columns) {}
 
   bool ready() const override { return (model_.trained() || draft_) && error_.empty(); }
   std::vector<float> score(const std::vector<Config>& configs) override;
@@ -46,6 +54,7 @@ class ModelRanker final : public Ranker {
   int columns_;
   FeatureSource features_;
   std::function<float(const float*)> draft_;
+  std::function<void(std::span<const Config>)> expect_;
   Matrix rows_;
   std::vector<float> speeds_;
   std::string error_;

@@ -32,7 +32,7 @@ TuningTask::TuningTask(Workload w, const Target& target, const TuningTaskOptions
             const Features* features = candidates.features(c);
             return features ? features->data() : nullptr;
           },
-          draft_score),
+          draft_score, [this](std::span<const Config> configs) { candidates.expect(configs); }),
       seed_(options.seed) {}
 
 Status TuningTask::load_prior(const std::string& prior) { return model->load(prior, kFeatureCount); }

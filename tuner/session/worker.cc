@@ -10,6 +10,12 @@ namespace {
 // Give up after this many configs in a row whose programs were known already.
 constexpr size_t kMostKnown = 2000;
 
+void expect(const SearchedTask& task, const std::vector<Proposal>& proposals) {
+  std::vector<Config> configs;
+  for (const Proposal& p : proposals) configs.push_back(p.config);
+  task.candidates->expect(configs);
+}
+
 }  // namespace
 
 SearchWorker::SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock,
@@ -46,6 +52,7 @@ void SearchWorker::prepare(size_t task, std::vector<Config> configs) {
     const double start = now();
     auto answer = std::make_unique<Answer>();
     answer->task = task;
+    tasks_[task].candidates->expect(configs);
     for (const Config& c : configs) answer->items.push_back({tasks_[task].candidates->prepare(c), std::nullopt, true});
     spend(&Spent::prepare, now() - start);
     return answer;
@@ -76,6 +83,7 @@ SearchWorker::Answer SearchWorker::propose_now(size_t index, size_t n, bool defa
       break;
     }
     start = now();
+    expect(task, proposals);
     for (const Proposal& p : proposals) add(p.config, p.predicted);
     spend(&Spent::prepare, now() - start);
   }

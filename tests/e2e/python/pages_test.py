@@ -20,7 +20,8 @@ from support import Case
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 DOCS = os.path.join(ROOT, "docs")
 WITH_BLOCKS = {
-    "coming-from.md", "fleet.md", "picture.md", "python.md", "schedules.md", "ship.md", "slow-layer.md", "tutorial.md",
+    "coming-from.md", "fleet.md", "picture.md", "python.md", "schedules.md", "ship.md", "slow-layer.md",
+    "templates.md", "tutorial.md",
 }
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n\n?(?:```text\n(.*?)^```\n)?", re.M | re.S)
 

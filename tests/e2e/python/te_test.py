@@ -427,6 +427,43 @@ class Objects(unittest.TestCase):
         self.assertEqual(Named(outputs=[m.C], inputs=[m.B, m.A])["C"].buffer, "C")
 
 
+class Outputs(unittest.TestCase):
+    def test_are_written_where_the_caller_says(self):
+        A = te.placeholder((3, 5), name="A")
+        B = te.compute((3, 5), lambda i, j: A[i, j] * 2, name="B")
+        C = te.compute((5, 3), lambda i, j: A[j, i] > 1, name="C")
+        a = np.arange(15, dtype=np.float32).reshape(3, 5)
+        double, both = hone.build(te.Schedule(B), threads=1), hone.build(te.Schedule([B, C], inputs=[A]), threads=1)
+        y, z = np.zeros((3, 5), np.float32), np.zeros((5, 3), bool)
+        self.assertIs(double(a, out=y), y)
+        np.testing.assert_array_equal(y, 2 * a)
+        y[:] = 0
+        given = both(a, out=(y, z))
+        self.assertIs(given[0], y)
+        self.assertIs(given[1], z)
+        np.testing.assert_array_equal(y, 2 * a)
+        np.testing.assert_array_equal(z, (a > 1).T)
+        self.assertIs(double(a, out=a), a)  # its input is read before
+        np.testing.assert_array_equal(a, y)
+
+    def test_that_do_not_fit_are_refused(self):
+        A = te.placeholder((3, 5), name="A")
+        double = hone.build(te.Schedule(te.compute((3, 5), lambda i, j: A[i, j] * 2, name="B")), threads=1)
+        a = np.ones((3, 5), np.float32)
+        fixed = np.zeros((3, 5), np.float32)
+        fixed.flags.writeable = False
+        for out, error, text in (
+            (np.zeros((5, 3), np.float32), ValueError, r"'B' is of shape \(3, 5\), given is \(5, 3\)"),
+            (np.zeros((3, 5)), TypeError, "float64"), (np.zeros((5, 3), np.float32).T, ValueError, "row-major"),
+            (fixed, ValueError, "read-only"), ([a, a], TypeError, "has 1 outputs, given are 2"),
+            ("y", TypeError, "array"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                double(a, out=out)
+        with self.assertRaisesRegex(TypeError, "not by name"):
+            double(A=a)
+
+
 class Stubs(unittest.TestCase):
     def test_stubs_have_what_there_is(self):
         for module in (hone._hone, hone._te):
@@ -461,6 +498,45 @@ class Expressions(unittest.TestCase):
             chosen = self.of(lambda a: te.where(a < 0, below, above), x)
             self.assertEqual(chosen.dtype, dtype)
             self.assertEqual(chosen.tolist(), np.where(x < 0, below, above).tolist())
+
+    def test_functions_of_chains(self):
+        x = np.array([-2.5, -1, 0.25, 3], np.float32)
+        p, one = np.abs(x), np.float32(1)
+        sigmoid = one / (one + np.exp(-x))
+        for body, values, wanted in (
+            (te.sigmoid, x, sigmoid), (te.silu, x, x * sigmoid), (te.rsqrt, p, 1 / np.sqrt(p)), (te.square, x, x * x),
+            (te.reciprocal, x, 1 / x), (te.floor, x, np.floor(x)), (te.ceil, x, np.ceil(x)), (te.sign, x, np.sign(x)),
+            (lambda a: te.pow(a, 1.5), p, p**1.5), (lambda a: te.pow(2, a), x, 2**x), (te.tan, x, np.tan(x)),
+            (lambda a: te.clip(a, -1, 2), x, np.clip(x, -1, 2)), (te.softplus, x, np.log1p(np.exp(x))),
+            (lambda a: te.fmod(a, 0.75), x, np.fmod(x, np.float32(0.75))), (te.relu6, 3 * x, np.clip(3 * x, 0, 6)),
+            (te.hard_sigmoid, x, np.clip(x / 6 + 0.5, 0, 1)), (te.asinh, x, np.arcsinh(x)),
+            (lambda a: te.leaky(a, 0.5), x, np.where(x < 0, x / 2, x)),
+            (lambda a: te.prelu(a, a), x, np.where(x < 0, x * x, x)),
+        ):
+            np.testing.assert_allclose(self.of(body, values), wanted, rtol=1e-5, atol=1e-6)
+        n = np.array([-3, 0, 5, 12], np.int32)
+        self.assertEqual(self.of(lambda a: te.bitwise_xor(a, 6), n).tolist(), (n ^ 6).tolist())
+        for body, wanted in (
+            (lambda a: te.all(a > -2, a < 1, a != 0.25), (x > -2) & (x < 1) & (x != 0.25)),
+            (lambda a: te.any(a > 2, a < -2, a == 0.25), (x > 2) | (x < -2) | (x == 0.25)),
+        ):
+            self.assertEqual(self.of(lambda a: te.where(body(a), 1, 0), x).tolist(), wanted.tolist())
+        self.assertEqual(self.of(lambda a: te.where(te.is_nan(a), 1, 0), np.float32([np.nan, 1])).tolist(), [1, 0])
+
+    def test_functions_of_chains_refuse(self):
+        A = te.placeholder((4,), name="A")
+        N = te.placeholder((4,), name="N", dtype="int32")
+        for body, text in (
+            (lambda i: te.clip(A[i], 1), r"clip\(\) of 2 values; it takes 3"),
+            (lambda i: te.sigmoid(1.0), "not of float"),
+            (lambda i: te.sigmoid(N[i]), r"sigmoid\(\) is not of int32"), (lambda i: te.pow(A[i], N[i]), "use astype"),
+            (lambda i: te.clip(A[i], A[i], 1), "its argument 1 is a number"), (lambda i: te.floor(), "x is missing"),
+            (lambda i: te.xor(A[i], A[i]), "is not of float32"),
+        ):
+            with self.assertRaisesRegex(TypeError, text):
+                te.compute((4,), body)
+        with self.assertRaisesRegex(ValueError, "make a stage of a part of it"):
+            te.compute((4,), lambda i: functools.reduce(lambda x, _: te.gelu_tanh(x), range(12), A[i]))
 
     def test_arithmetic(self):
         x = np.array([-2.5, -1, 0.25, 3], np.float32)

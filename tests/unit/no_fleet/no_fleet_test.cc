@@ -37,6 +37,9 @@ TEST(NoFleet, LibhoneDoesNotTune) {
   char unset = 'x', *output = &unset;
   EXPECT_EQ(hone_tune(nullptr, 0, nullptr, &output), HONE_BAD_INPUT);
   EXPECT_EQ(output, nullptr);
+  output = &unset;
+  EXPECT_EQ(hone_tune_template(nullptr, nullptr, 0, nullptr, &output), HONE_BAD_INPUT);
+  EXPECT_EQ(output, nullptr);
   EXPECT_THAT(hone_last_error(), HasSubstr("does not tune"));
 }
 

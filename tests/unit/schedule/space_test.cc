@@ -30,6 +30,29 @@ TEST(Space, PrintsParsesAndIndexesBothWays) {
   }
 }
 
+TEST(Space, OfKnownKnobsIsTheSameAsOneThatDeclaresThem) {
+  const Space declared("t", 1, declare);
+  int asked = 0;
+  const auto settle = [&asked](const Space& space, const Config& c) {
+    ++asked;
+    return Space::settled_by(declare, space, c);
+  };
+  const Space known("t", 1, "", Space::declared(declare), settle);
+  EXPECT_EQ(known.fingerprint(), declared.fingerprint());
+  EXPECT_EQ(known.default_config(), declared.default_config());
+  for (ConfigIndex i = 0; i < declared.size(); ++i)
+    ASSERT_EQ(known.broken_constraint(known.config_at(i)), declared.broken_constraint(declared.config_at(i)));
+  EXPECT_GT(asked, 0);
+  const Space moved = known;  // a copy asks as the one it was made of
+  EXPECT_EQ(moved.count_valid(), declared.count_valid());
+
+  const Space other("t", 1, "another program", Space::declared(declare), settle);
+  EXPECT_NE(other.fingerprint(), declared.fingerprint());
+  EXPECT_THROW(Space("t", 1, "", Space::declared(declare),
+                     [](const Space&, const Config&) -> Settled { throw UserError("no answer"); }),
+               UserError);
+}
+
 TEST(ConfigName, IsTheSameWordOrTwoWhereverAConfigIsNamed) {
   const Space s("t", 1, [](Knobs& k) {
     k.choice("algorithm", {0, 4}, 0, {{0, "direct"}, {4, "winograd4"}});

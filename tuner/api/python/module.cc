@@ -11,6 +11,7 @@
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/device.h"
 #include "tuner/api/python/no_gil.h"
+#include "tuner/api/python/questions.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 
@@ -63,6 +64,11 @@ class Listener {
   void rethrow() {
     if (raised_) throw py::error_already_set(*raised_);
   }
+  // The call is to end: this was raised beside it. With the GIL.
+  void keep(py::error_already_set& e) {
+    ++times_;
+    if (!raised_) raised_.emplace(e);
+  }
 
  private:
   template <class F>
@@ -83,10 +89,6 @@ class Listener {
       keep(e);
     }
     return times_;
-  }
-  void keep(py::error_already_set& e) {
-    ++times_;
-    if (!raised_) raised_.emplace(e);
   }
 
   py::object line_, progress_;
@@ -114,22 +116,29 @@ class Options {
   std::vector<const char*> pointers_;
 };
 
-// The output of f(call, &text) as a str.
+// The output of f(call, &text) as a str. `run` calls a function, without the GIL, and comes back when it has ended.
 template <class F>
-py::str text_of(const py::object& line, const py::object& progress, const F& f) {
-  Listener listener(line, progress);
+py::str text_of(Listener& listener, const std::function<void(const std::function<void()>&)>& run, const F& f) {
   char* text = nullptr;
   int32_t code = HONE_OK;
   std::string error;
-  {
-    const NoGil no_gil;
+  run([&] {
     code = f(listener.get(), &text);
     if (code != HONE_OK) error = hone_last_error();
-  }
+  });
   const std::unique_ptr<char, void (*)(char*)> owner(text, &hone_free_text);
   listener.rethrow();
   if (code != HONE_OK) raise(code, error);
   return str_of(text ? text : "");
+}
+template <class F>
+py::str text_of(const py::object& line, const py::object& progress, const F& f) {
+  Listener listener(line, progress);
+  const auto here = [](const std::function<void()>& work) {
+    const NoGil no_gil;
+    work();
+  };
+  return text_of(listener, here, f);
 }
 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
@@ -154,6 +163,19 @@ py::str tune(const std::vector<std::string>& options, const py::object& line, co
   const Options o(options);
   return text_of(line, progress,
                  [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); });
+}
+
+// `answer(question)` is the template (tuner/api/template_calls.h), called on this thread.
+py::str tune_template(const std::vector<std::string>& options, const py::object& answer, const py::object& line,
+                      const py::object& progress) {
+  const Options o(options);
+  Listener listener(line, progress);
+  Questions questions(answer, [&](py::error_already_set& e) { listener.keep(e); });
+  return text_of(
+      listener, [&](const std::function<void()>& search) { questions.serve(search); },
+      [&](const HoneCall* call, char** out) {
+        return hone_tune_template(questions.get(), o.data(), o.size(), call, out);
+      });
 }
 
 py::str tophub(const std::vector<std::string>& words) {
@@ -394,6 +416,7 @@ PYBIND11_MODULE(_hone, m) {
   m.def("compile", &compile);
   m.def("compile_operator", &compile_operator);
   m.def("tune", &tune);
+  m.def("tune_template", &tune_template);
   m.def("tophub", &tophub);
   bind_devices(m);
   py::class_<Pool> pool(m, "Pool");

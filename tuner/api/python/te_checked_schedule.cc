@@ -44,7 +44,7 @@ void check_elements(const Schedule& naive) {
         << u.access << " is not known to lie in its tensor: bound its indices, minimum(maximum(i, 0), extent - 1)";
 }
 
-std::shared_ptr<Schedule> schedule_of(const std::vector<PyTensor>& outputs, const std::vector<PyTensor>& given) {
+PySchedule schedule_of(const std::vector<PyTensor>& outputs, const std::vector<PyTensor>& given) {
   if (outputs.empty()) throw py::value_error("a schedule of no output");
   std::vector<Tensor> out, found;
   std::vector<const TensorNode*> seen;
@@ -60,7 +60,7 @@ std::shared_ptr<Schedule> schedule_of(const std::vector<PyTensor>& outputs, cons
     for (const Tensor& t : found) inputs.emplace_back(t, ParamRole::kInput);
   auto schedule = std::make_shared<Schedule>(inputs, out);
   check_elements(*schedule);
-  return schedule;
+  return {std::move(schedule), std::make_shared<const Definition>(Definition{std::move(inputs), std::move(out)})};
 }
 
 }  // namespace
@@ -78,8 +78,8 @@ PySchedule checked_schedule(const py::object& outputs, const py::object& inputs)
     }
     return tensors;
   };
-  return PySchedule{schedule_of(tensors_of("outputs", outputs),
-                                inputs.is_none() ? std::vector<PyTensor>{} : tensors_of("inputs", inputs))};
+  return schedule_of(tensors_of("outputs", outputs),
+                     inputs.is_none() ? std::vector<PyTensor>{} : tensors_of("inputs", inputs));
 }
 
 }  // namespace hone::python

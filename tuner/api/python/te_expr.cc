@@ -10,6 +10,8 @@
 
 #include "compiler/ir/layout.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/ops/functions/functions.h"
 #include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
@@ -152,6 +154,62 @@ PyExpr function(const py::handle& x, Intrinsic f) {
   if (!e.expr->dtype.is_float() && f != Intrinsic::kAbs)
     throw py::type_error(std::string(name_of(f)) + "() is of floats, not of " + numpy_name(e.expr->dtype));
   return made_of(call(f, {e.expr}), {&e});
+}
+
+// A row of the table that chains of operators have (compiler/ops/functions), of x and its arguments; those that are
+// numbers have the type of the first that is none.
+PyExpr row_applied(const ScalarFunction& row, const py::handle& x, const py::args& more) {
+  std::vector<py::object> given{py::reinterpret_borrow<py::object>(x)};
+  for (const py::handle a : more) given.push_back(py::reinterpret_borrow<py::object>(a));
+  if (given.size() == 1)
+    for (const double number : row.defaults) given.emplace_back(py::float_(number));
+  if (given.size() != row.arguments.size() + 1)
+    throw py::type_error(row.name + "() of " + std::to_string(given.size()) + " values; it takes " +
+                         std::to_string(row.arguments.size() + 1));
+  std::optional<DType> type;
+  for (size_t i = 0; i < given.size() && !type; ++i)
+    if (const auto known = as_expr(given[i])) type = known->expr->dtype;
+  if (!type) no_operand(given[0]);
+  if (!row.takes(*type)) throw py::type_error(row.name + "() is not of " + numpy_name(*type));
+  std::vector<PyExpr> operands;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (i > 0 && row.arguments[i - 1] == ArgumentKind::kNumber && !is_number(given[i]))
+      throw py::type_error(row.name + "(): its argument " + std::to_string(i) + " is a number");
+    operands.push_back(alone(given[i], type));
+    if (operands.back().expr->dtype != *type)
+      throw py::type_error(numpy_name(*type) + " and " + numpy_name(operands.back().expr->dtype) +
+                           " in one expression; use astype()");
+  }
+  std::vector<Expr> arguments;
+  PyExpr out;
+  for (const PyExpr& o : operands) {
+    arguments.push_back(o.expr);
+    out = made_of(nullptr, {&out, &o});
+  }
+  out.expr = row.apply(arguments, *type);
+  out.depth += row.operations;
+  struct Count : Visitor {
+    int64_t nodes = 0;
+    void visit(const Binary* b) override { ++nodes, Visitor::visit(b); }
+    void visit(const Select* s) override { ++nodes, Visitor::visit(s); }
+    void visit(const Call* c) override { ++nodes, Visitor::visit(c); }
+    void visit(const Load* l) override { ++nodes, Visitor::visit(l); }
+  } count;
+  count(out.expr);  // an argument may be used several times
+  out.nodes = std::max(out.nodes, count.nodes);
+  return made_of(out.expr, {&out});
+}
+
+// Those that Python has no operator for, and that are not bound by themselves. Codes of narrow floats are left out.
+bool is_bound_as_row(const ScalarFunction& row) {
+  static constexpr std::string_view kOthers[] = {
+      "exp",     "log",           "sqrt", "tanh",    "abs",     "erf",   "round",     "sin",  "cos",
+      "atan",    "neg",           "add",  "sub",     "mul",     "div",   "max",       "min",  "rsub",
+      "rdiv",    "rpow",          "mod",  "maximum", "minimum", "equal", "not_equal", "less", "less_equal",
+      "greater", "greater_equal", "and",  "or",      "not",     "where"};
+  const bool is_code = row.name.size() > 1 && row.name[0] == 'e' && row.name[1] >= '0' && row.name[1] <= '9';
+  return !row.needs_result && !is_code &&
+         std::find(std::begin(kOthers), std::end(kOthers), row.name) == std::end(kOthers);
 }
 
 PyExpr where(const py::handle& condition, const py::handle& a, const py::handle& b) {
@@ -379,6 +437,12 @@ void bind_expressions(py::module_& m) {
                             Intrinsic::kErf, Intrinsic::kRint, Intrinsic::kSin, Intrinsic::kCos, Intrinsic::kAtan})
     m.def(
         std::string(name_of(f)).c_str(), [f](const py::object& x) { return function(x, f); }, py::arg("x"));
+  const FunctionTable functions = standard_functions();
+  for (const auto& row : functions.rows())
+    if (is_bound_as_row(*row))
+      m.def(
+          row->name.c_str(), [row](const py::object& x, const py::args& more) { return row_applied(*row, x, more); },
+          py::arg("x"));
 }
 
 }  // namespace hone::python

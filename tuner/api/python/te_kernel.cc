@@ -33,6 +33,14 @@ double median_of(const StatusOr<TimeResult>& timed) {
   return timed->median();
 }
 
+void check_shape(const Param& p, const std::vector<int64_t>& given) {
+  if (given == p.shape) return;
+  const auto told = [](const std::vector<int64_t>& shape) {
+    return py::str(py::tuple(py::cast(shape))).cast<std::string>();
+  };
+  throw py::value_error("'" + p.name + "' is of shape " + told(p.shape) + ", given is " + told(given));
+}
+
 class OnCpu final : public KernelRunner {
  public:
   OnCpu(const Module& m, const Target& target) : kernel_(m, target, unproved(m)) {}
@@ -119,8 +127,9 @@ Kernel::~Kernel() {
   if (getpid() != process_) (void)runner_.release();
 }
 
-py::object Kernel::call(const py::args& arguments) {
+py::object Kernel::call(const py::args& arguments, const py::object& out) {
   const std::vector<Argument> inputs = as_inputs(arguments);
+  const std::vector<Argument> given = as_outputs(out);
   std::vector<std::vector<char>> results;
   {
     const NoGil no_gil;
@@ -131,10 +140,11 @@ py::object Kernel::call(const py::args& arguments) {
   }
   py::list outputs;
   for (const size_t i : numbers_of(true)) {
-    const Argument a = new_output(described(i));
-    const std::vector<char>& result = results[outputs.size()];
-    std::copy(result.begin(), result.end(), static_cast<char*>(a.tensor.data));
-    outputs.append(module_.params[i].dtype.is_bool() ? a.owner.attr("view")("bool") : a.owner);
+    const size_t n = outputs.size();
+    const Argument a = given.empty() ? new_output(described(i)) : given[n];
+    std::copy(results[n].begin(), results[n].end(), static_cast<char*>(a.tensor.data));
+    const bool is_view = given.empty() && module_.params[i].dtype.is_bool();
+    outputs.append(is_view ? a.owner.attr("view")("bool") : a.given ? a.given : a.owner);
   }
   return outputs.size() == 1 ? py::object(outputs[0]) : py::object(py::tuple(outputs));
 }
@@ -204,13 +214,31 @@ std::vector<Argument> Kernel::as_inputs(const py::args& arguments) const {
     const Param& p = module_.params[numbers[i]];
     const IsWanted is_wanted = [&](const std::vector<int64_t>& shape) { return shape == p.shape; };
     out.push_back(as_input(arguments[i], described(numbers[i]), is_wanted, &ignored));
-    if (out.back().shape == p.shape) continue;
-    const auto told = [](const std::vector<int64_t>& shape) {
-      return py::str(py::tuple(py::cast(shape))).cast<std::string>();
-    };
-    throw py::value_error("'" + p.name + "' is of shape " + told(p.shape) + ", given is " + told(out.back().shape));
+    check_shape(p, out.back().shape);
   }
   return out;
+}
+
+std::vector<Argument> Kernel::as_outputs(const py::object& out) const {
+  if (out.is_none()) return {};
+  const std::vector<size_t> numbers = numbers_of(true);
+  const bool is_one = numbers.size() == 1 && !py::isinstance<py::tuple>(out) && !py::isinstance<py::list>(out);
+  const py::tuple all = is_one ? py::make_tuple(out) : py::tuple(out);
+  if (all.size() != numbers.size())
+    throw py::type_error("out: the kernel has " + std::to_string(numbers.size()) + " outputs, given are " +
+                         std::to_string(all.size()));
+  std::vector<Argument> arguments;
+  for (size_t n = 0; n < numbers.size(); ++n) {
+    const Param& p = module_.params[numbers[n]];
+    const py::object array = all[n];
+    // Bools are bytes to the kernel.
+    const bool is_bool =
+        p.dtype.is_bool() && py::hasattr(array, "dtype") && py::str(array.attr("dtype")).equal(py::str("bool"));
+    arguments.push_back(as_output(is_bool ? py::object(array.attr("view")("uint8")) : array, described(numbers[n])));
+    arguments.back().given = array;
+    check_shape(p, arguments.back().shape);
+  }
+  return arguments;
 }
 
 // Without the GIL, and with the lock.

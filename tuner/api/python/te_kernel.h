@@ -53,7 +53,8 @@ class Kernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  pybind11::object call(const pybind11::args& arguments);
+  /// `out`: an array that can be written, of several outputs a tuple of them, which are returned; None: new ones.
+  pybind11::object call(const pybind11::args& arguments, const pybind11::object& out);
   double time(const pybind11::args& arguments, int repeats);
   /// Writes PATH.so, .o or .c, what the path ends with, and the C header beside it.
   void save(const pybind11::object& path) const;
@@ -68,6 +69,8 @@ class Kernel {
   HoneParam described(size_t i) const;
   std::vector<size_t> numbers_of(bool outputs) const;
   std::vector<Argument> as_inputs(const pybind11::args& arguments) const;
+  /// One for each output.
+  std::vector<Argument> as_outputs(const pybind11::object& out) const;
   void set_inputs(const std::vector<Argument>& inputs);
 
   const pid_t process_;

@@ -21,8 +21,10 @@
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_kernel.h"
+#include "tuner/api/python/te_knobs.h"
 #include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te_template.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 
@@ -86,14 +88,15 @@ PYBIND11_MODULE(_te, m) {
   kernel
       .def(py::init<const PySchedule&, const std::string&, std::optional<int>>(), py::arg("schedule"),
            py::arg("target"), py::arg("threads"))
-      .def(
-          "__call__",
-          [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
-            if (!named.empty())
-              throw py::type_error("the kernel takes its arrays in the order of the schedule's inputs, not by name ('" +
-                                   py::cast<std::string>(named.begin()->first) + "')");
-            return k.call(arguments);
-          })
+      .def("__call__",
+           [](Kernel& k, const py::args& arguments, const py::kwargs& named) {
+             for (const auto& [name, value] : named)
+               if (py::cast<std::string>(name) != "out")
+                 throw py::type_error(
+                     "the kernel takes its arrays in the order of the schedule's inputs, not by name ('" +
+                     py::cast<std::string>(name) + "')");
+             return k.call(arguments, named.contains("out") ? py::object(named["out"]) : py::none());
+           })
       .def("time", &Kernel::time, py::arg("repeats") = 5)
       .def("save", &Kernel::save, py::arg("path"))
       .def_property_readonly("device", &Kernel::device, "Where it runs, ``'cuda'``; None: the CPU.")
@@ -103,7 +106,10 @@ PYBIND11_MODULE(_te, m) {
       .def_property_readonly(
           "outputs", [](const Kernel& k) { return k.parameters(true); }, "What it returns, likewise.")
       .def("__str__", &Kernel::text);
-  py::module_::import("hone.arguments").attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel));
+  bind_knobs(m);
+  bind_templates(m);
+  py::module_::import("hone.arguments")
+      .attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel, m.attr("Knobs")));
 }
 
 }  // namespace hone::python

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "compiler/ops/definition.h"
 #include "compiler/schedule/schedule.h"
 #include "tuner/api/python/te_expr.h"
 
@@ -23,6 +24,7 @@ struct PyBlock {
 
 struct PySchedule {
   std::shared_ptr<Schedule> schedule;
+  std::shared_ptr<const Definition> definition = nullptr;  ///< null where only the schedule is asked for
 };
 
 void bind_schedules(pybind11::module_& m);

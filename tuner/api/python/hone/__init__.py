@@ -10,13 +10,15 @@ from hone.building import compile
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
 from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
 from hone.table import Table
-from hone.te import build, lower, source
+from hone.te import lower, source
+from hone.templates import Knobs, Template, TemplateWorkload, build, template
 from hone.tophub import Tophub, best
 from hone.tuning import Outcome, tune
 
 __version__ = _hone.version()
 __all__ = [
     "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error",
-    "InternalError", "Model", "NoDevice", "Outcome", "Report",
-    "Table", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower", "open", "source", "te", "tune",
+    "InternalError", "Knobs", "Model", "NoDevice", "Outcome", "Report",
+    "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower",
+    "open", "source", "te", "template", "tune",
 ]

@@ -78,15 +78,16 @@ def explain(function, parameters, args, kwargs):
 
     Args:
         function: its name.
-        parameters: as pybind11 has them: ``loop: hone._te.Loop, by: int = 1``, without self; behind ``*args`` stand
-            those that are given by name alone.
+        parameters: as pybind11 has them: ``loop: hone._te.Loop, by: int = 1``, without self; behind ``*args`` and
+            ``*`` stand those that are given by name alone.
     """
     parts = _split(parameters)
     takes_any = "*args" in parts
-    wanted = [re.match(r"(\w+): (.*?)( = .*)?$", part).groups() for part in parts if part != "*args"]
+    wanted = [re.match(r"(\w+): (.*?)( = .*)?$", part).groups() for part in parts if part not in ("*args", "*")]
     names = [name for name, _, _ in wanted]
+    by_place = names[: parts.index("*")] if "*" in parts else names
     takes = f"it takes {', '.join(names)}" if names else "it takes none" + " by name" * takes_any
-    if len(args) > len(names) and not takes_any:
+    if len(args) > len(by_place) and not takes_any:
         return f"{function}: {len(args)} arguments; {takes}"
     given = {} if takes_any else dict(zip(names, args))
     for name, value in kwargs.items():

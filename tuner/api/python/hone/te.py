@@ -14,33 +14,55 @@ A schedule begins as the naive nest; every primitive is a rewrite that is checke
 raises hone.BadInput, in one line, and changes nothing. ``print(s)`` shows the steps and the program.
 """
 
+import contextlib
+import contextvars
+import functools
 import inspect
 import itertools
+import operator
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 import numpy
 
 from hone import _te
 from hone._te import (  # noqa: F401
-    Axis, Block, Expr, Loop, Reduction, Tensor, abs, atan, cos, erf, exp, log, maximum, minimum, sin, sqrt, tanh, where,
+    Axis, Block, Expr, Loop, Reduction, Tensor, abs, acos, acosh, asin, asinh, atan, atanh, bitwise_and, bitwise_not,
+    bitwise_or, bitwise_xor, ceil, celu, clip, cos, cosh, elu, erf, exp, floor, fmod, gelu, gelu_tanh, hard_sigmoid,
+    hard_swish, is_inf, is_nan, leaky, leaky_relu, log, maximum, minimum, mish, pow, prelu, reciprocal, relu, relu6,
+    rsqrt, selu, shrink, sigmoid, sign, silu, sin, sinh, softplus, softsign, sqrt, square, tan, tanh,
+    thresholded_relu, where, xor,
 )
 from hone._te import rint as round  # noqa: F401
 
 __all__ = [
-    "Axis", "Block", "Expr", "Kernel", "Loop", "Reduction", "Schedule", "Tensor", "abs", "atan", "build", "compute",
-    "cos", "erf", "exp", "log", "lower", "max", "maximum", "min", "minimum", "placeholder", "reduce_axis", "round",
-    "sin", "source", "sqrt", "sum", "tanh", "where",
+    "Axis", "Block", "Expr", "Kernel", "Loop", "Reduction", "Schedule", "Tensor", "abs", "acos", "acosh", "all",
+    "any", "asin", "asinh", "atan", "atanh", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "build",
+    "ceil", "celu", "clip", "compute", "cos", "cosh", "elu", "erf", "exp", "floor", "fmod", "gelu", "gelu_tanh",
+    "hard_sigmoid", "hard_swish", "is_inf", "is_nan", "leaky", "leaky_relu", "log", "lower", "max", "maximum", "min",
+    "minimum", "mish", "placeholder", "pow", "prelu", "reciprocal", "reduce_axis", "relu", "relu6", "round", "rsqrt",
+    "selu", "shrink", "sigmoid", "sign", "silu", "sin", "sinh", "softplus", "softsign", "source", "sqrt", "square",
+    "sum", "tan", "tanh", "thresholded_relu", "where", "xor",
 ]
 
 Extents = Union[int, Sequence[int]]
 Axes = Union[Axis, Sequence[Axis]]
 
-_numbers = itertools.count()
+_numbers = contextvars.ContextVar("hone.te.numbers", default=itertools.count())
 
 
 def _name(given, kind):
     """The name that was given, or one that nothing else has."""
-    return given if given is not None else f"{kind}{next(_numbers)}"
+    return given if given is not None else f"{kind}{next(_numbers.get())}"
+
+
+@contextlib.contextmanager
+def fresh_names():
+    """Names that are made up begin anew: what runs in it twice makes the same ones."""
+    before = _numbers.set(itertools.count())
+    try:
+        yield
+    finally:
+        _numbers.reset(before)
 
 
 def placeholder(
@@ -107,6 +129,16 @@ def min(value: Any, axis: Axes) -> Reduction:
     return _te.min(value, axis)
 
 
+def all(*conditions: Any) -> Expr:
+    """Whether every condition holds: ``a & b & c``."""
+    return functools.reduce(operator.and_, conditions)
+
+
+def any(*conditions: Any) -> Expr:
+    """Whether one of the conditions holds: ``a | b | c``."""
+    return functools.reduce(operator.or_, conditions)
+
+
 class Schedule(_te.Schedule):
     """How tensors are computed: naive at first, changed by primitives.
 
@@ -142,7 +174,7 @@ class Kernel(_te.Kernel):
     ``.o`` an object for a linker and, of a CPU, ``.c`` the same as C. ``print(kernel)``: its loop form.
 
     Arrays have exactly the inputs' shapes (ValueError) and element types (TypeError); outputs are new arrays, one as it
-    is, several as a tuple.
+    is, several as a tuple. ``kernel(a, b, out=y)`` writes to an array that is there, of several outputs to a tuple.
     """
 
 

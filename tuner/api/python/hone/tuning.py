@@ -8,8 +8,10 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from hone import _hone, options
 from hone.building import Bind, Path, Shapes, _file_of, _is_workload
+from hone.errors import Error
 from hone.spelling import names_of_files
 from hone.table import ms_text
+from hone.templates import Answers, Template, TemplateWorkload
 
 __all__ = ["tune", "Outcome"]
 
@@ -79,7 +81,7 @@ class _Bar:
 
 def tune(
     what: Any,
-    *,
+    *args: Any,
     trials: Optional[int] = None,
     seconds: Optional[float] = None,
     target: str = "llvm",
@@ -102,7 +104,8 @@ def tune(
 
     Args:
         what: a workload, ``"conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3)"``; a list of them, trials going where the sum
-            gains most; or a model, as compile() takes it.
+            gains most; a model, as compile() takes it; or a template.
+        args: of a template: its arguments.
         trials: how many candidates to measure; what was measured before counts and is not repeated.
         seconds: how long it takes at most: searching, confirming the best and, of a model, timing the whole.
         target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
@@ -129,11 +132,16 @@ def tune(
     """
     if isinstance(what, str) and not what:
         raise ValueError("the workload is empty")
+    if isinstance(what, Template):
+        what = what(*args)
+    elif args:
+        raise TypeError("arguments are of a template alone")
     _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         given, files = {}, {}
         of_model = bind or bind_data or shapes or formats or model_batch
-        if of_model and (isinstance(what, (list, tuple)) or _is_workload(what)):
+        answers = None
+        if of_model and (isinstance(what, (list, tuple, TemplateWorkload)) or _is_workload(what)):
             raise TypeError("bind, bind_data, shapes, model_batch and formats are of models, not of a workload")
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
@@ -141,6 +149,10 @@ def tune(
                 f.writelines(f"{w}\n" for w in what)
             files = {path: "the list"}
             given["tasks"] = path
+        elif isinstance(what, TemplateWorkload):
+            answers = Answers(what)
+            if not (tracker or fleet or os.environ.get("HONE_FLEET")):
+                answers.check_here(target, threads)
         elif _is_workload(what):
             given["workload"] = what
         else:
@@ -162,8 +174,16 @@ def tune(
 
         try:
             with names_of_files(files):
-                said = _hone.tune(options.words(given, flags), None, told if bar or callback else None)
+                words, hears = options.words(given, flags), told if bar or callback else None
+                if answers:
+                    said = _hone.tune_template(words, answers, None, hears)
+                else:
+                    said = _hone.tune(words, None, hears)
                 return Outcome(json.loads(said))
+        except Error:
+            if answers and answers.raised:
+                raise answers.raised from None
+            raise
         finally:
             if bar:
                 bar.end()

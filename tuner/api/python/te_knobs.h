@@ -1,0 +1,45 @@
+// The knobs that a template in Python asks for.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/space.h"
+#include "compiler/target/target.h"
+
+namespace hone::python {
+
+/// What ends a template behind the last thing that it asks of its knobs, where no more than these are wanted: an
+/// exception that `except Exception` does not catch. Made once.
+pybind11::handle knobs_are_read();
+
+/// One call of a template, which asks: the calls that it makes are the same each time, whatever the choices.
+struct KnobCalls {
+  enum class Until : uint8_t { kEnd, kLastCall };
+
+  Knobs* knobs = nullptr;  ///< null once the template has returned
+  const Target* target = nullptr;
+  std::vector<std::string>* wanted;  ///< of the first call, as texts; filled by that one
+  bool declares = false;             ///< this is the first call
+  Until until = Until::kEnd;
+  size_t made = 0;     ///< calls so far
+  std::string broken;  ///< of the first call: the first constraint that its defaults break
+  std::string odd;     ///< how this call differs from the first; empty: it does not
+  bool is_active = true;
+
+  /// The template has returned: notes where it made fewer calls than the first time.
+  void end();
+};
+
+/// `k` of a template.
+struct PyKnobs {
+  std::shared_ptr<KnobCalls> calls;
+};
+
+void bind_knobs(pybind11::module_& m);
+
+}  // namespace hone::python

@@ -1,0 +1,64 @@
+// A caller's template (HoneTemplate), as the tuner knows one: its questions and answers, remembered.
+//
+//   {"target": "llvm -mtriple=…"}   ->  {"name": "matmul", "revision": 1, "program": "HASH", "definition": TEXT,
+//                                        "attributes": [["m", "64"]],
+//                                        "knobs": [{"name": "rows", "kind": "choice", "choices": [[4], [6]], "default":
+//                                        0}]}
+//   {"settle": [[0, 2, 1], …]}      ->  [{"idle": [2], "broken": "tiles fit L1", "at": 2}, …]
+//   {"apply": [[0, 2, 1], …]}       ->  [{"steps": TEXT}, …]
+//
+// Configs are positions of choices, and answers come in the order of the configs. Any answer, or one config's, may be
+// {"error": "one line"} instead. The texts are those of definition_text.h and of steps_text.h. A config whose knobs
+// cannot be settled does not belong to the space; one that cannot be applied is a failed trial.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "compiler/ops/user_operator.h"
+#include "compiler/target/target.h"
+#include "tuner/api/hone_compiler.h"
+#include "tuner/search/moves.h"
+
+namespace hone::api {
+
+/// May be asked from several threads, which take turns. Answers are remembered by config.
+class TemplateCalls {
+ public:
+  /// `given` outlives this object.
+  explicit TemplateCalls(const HoneTemplate& given);
+
+  /// The operator on `target`, whose template asks this object. UserError for what the caller refuses, and for answers
+  /// that are none.
+  Workload workload(const Target& target);
+  /// Whether the caller has said HONE_STOPPED: the session is to end, too.
+  bool is_stopped() const { return stopped_; }
+
+ private:
+  struct Applied {
+    std::string steps, error;
+  };
+  /// Throws WorkStopped when the caller says HONE_STOPPED.
+  Json ask(const Json& question);
+  Json ask_about(const char* what, const Space& space, std::span<const Config> configs);
+  Settled settle(const Space& space, const Config& config);
+  std::unique_ptr<Schedule> apply(const Space& space, const Config& config);
+  void expect(const Space& space, std::span<const Config> configs);
+
+  const HoneTemplate given_;
+  std::atomic<bool> stopped_ = false;
+  Definition definition_;
+  std::mutex asking_;  // one question at a time
+  std::mutex known_;   // both below; never held while a question is asked
+  std::unordered_map<ConfigIndex, Settled, HashIndex> settled_;
+  std::unordered_map<ConfigIndex, Applied, HashIndex> applied_;
+};
+
+}  // namespace hone::api
