@@ -14,6 +14,7 @@
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/checked_accesses.h"
+#include "compiler/codegen/llvm/kernel/emit_blocks.h"
 #include "compiler/codegen/llvm/kernel/emit_stmt.h"
 #include "compiler/codegen/llvm/kernel/emit_tiles.h"
 #include "compiler/codegen/llvm/kernel/thread_mode.h"
@@ -42,7 +43,8 @@ class ModuleEmitter {
     tables_ = table_unit(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
     has_masked_stores_ = has_x86_features(target, {"avx512f", "avx512vl"});
-    has_tiles_ = has_tile_nests(m, target);
+    has_tiles_ = has_nests(m, target, MatrixUnit::Registers::kTiles);
+    has_blocks_ = has_nests(m, target, MatrixUnit::Registers::kVectors);
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -214,7 +216,8 @@ class ModuleEmitter {
   MathUnits math_units_;
   TableUnit tables_;
   bool has_masked_loads_ = false, has_masked_stores_ = false;
-  bool has_tiles_ = false;  // some loops are nests that may run on tiles
+  bool has_tiles_ = false;   // some loops are nests that may run on tiles
+  bool has_blocks_ = false;  // or on vector registers of 2 x 2 sums
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
@@ -262,46 +265,87 @@ class BodyEmitter final : public StmtEmitter {
   }
 
   void emit_serial(const For* op) override {
-    if (tiles_) {
-      tiles_->forget();
+    if (nests_) {
+      nests_->forget();
       StmtEmitter::emit_serial(op);
-      return tiles_->forget();
+      return nests_->forget();
     }
     if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
   }
 
   void emit_all(const Seq* op) override {
-    if (tiles_ || !emit_region(Stmt(op))) StmtEmitter::emit_all(op);
+    if (nests_ || (!emit_region(Stmt(op)) && !emit_parts(op))) StmtEmitter::emit_all(op);
+  }
+
+  // Nests that follow each other are one region; what lies between them stays together, as stores do. False: there are
+  // none such.
+  bool emit_parts(const Seq* op) {
+    if (!m_.has_tiles_ && !m_.has_blocks_) return false;
+    const std::vector<Stmt> parts = with_nests_joined(*op);
+    std::vector<Stmt> others;
+    const auto emit_others = [&] {
+      if (!others.empty()) emit(make_seq(std::exchange(others, {})));
+    };
+    for (const Stmt& part : parts) {
+      if (as<Seq>(part)) {
+        emit_others();
+        emit(part);
+      } else {
+        others.push_back(part);
+      }
+    }
+    emit_others();
+    return !parts.empty();
   }
 
   void emit_warp_loop(const For* op) override {
-    if (tiles_) return tiles_->emit_nest(region_->nests.at(op));
+    if (nests_) return nests_->emit_nest(region_->nests.at(op));
     if (!emit_region(Stmt(op))) StmtEmitter::emit_serial(op);
   }
 
-  // A statement that tiles execute: on them, or in vectors where the process may not use them. False: it is none.
+  // A statement that a unit of matrices executes. False: it is none.
   bool emit_region(const Stmt& s) {
-    if (!m_.has_tiles_ || in_vectors_ || m_.is_checked_) return false;
+    if ((!m_.has_tiles_ && !m_.has_blocks_) || in_vectors_) return false;
     const std::optional<TileRegion> region = match_tile_region(s, m_.target_);
-    if (!region) return false;
+    if (!region || is_checked(*region)) return false;
+    if (region->unit().has_tiles()) {
+      emit_on_tiles(s, *region);
+    } else {
+      BlockEmitter blocks(b_, expr_);
+      emit_nests(s, *region, blocks);
+    }
+    return true;
+  }
+
+  // Whether an access of it is checked at run time, which registers are not.
+  bool is_checked(const TileRegion& region) const {
+    const auto has_check = [&](const TileNest::Operand& o) { return expr_.slot(o.buffer.get()).checked; };
+    return std::any_of(region.nests.begin(), region.nests.end(), [&](const auto& nest) {
+      return has_check(nest.second.a) || has_check(nest.second.b) || has_check(nest.second.c);
+    });
+  }
+
+  void emit_nests(const Stmt& s, const TileRegion& region, NestEmitter& nests) {
+    nests_ = &nests, region_ = &region;
+    nests.begin(region);
+    emit(s);
+    nests.end();
+    nests_ = nullptr, region_ = nullptr;
+  }
+
+  // On tiles, or in vectors where the process may not use them.
+  void emit_on_tiles(const Stmt& s, const TileRegion& region) {
     TileEmitter tiles(b_, expr_, m_.options_.tile_code);
     llvm::BasicBlock *on_tiles = block("tiles"), *otherwise = block("vectors"), *after = block("after");
     llvm::Instruction* branch =
         b_.CreateCondBr(TileInstructions(b_, m_.options_.tile_code).permitted(), on_tiles, otherwise);
-    emit_case(branch, on_tiles, after, [&] {
-      tiles_ = &tiles, region_ = &*region;
-      tiles.begin(*region);
-      emit(s);
-      tiles.end();
-      tiles_ = nullptr, region_ = nullptr;
-    });
+    emit_case(branch, on_tiles, after, [&] { emit_nests(s, region, tiles); });
     emit_case(branch, otherwise, after, [&] {
       in_vectors_ = true;
-      emit(region_in_vectors(s, *region));
+      emit(region_in_vectors(s, region));
       in_vectors_ = false;
     });
     b_.SetInsertPoint(after);
-    return true;
   }
 
   // A GPU's blocks and threads run in turn here.
@@ -468,7 +512,7 @@ class BodyEmitter final : public StmtEmitter {
   const CheckedAccesses& checked_;
   bool in_parallel_ = false;
   int loops_ = 0;
-  TileEmitter* tiles_ = nullptr;  // inside of a region that runs on tiles
+  NestEmitter* nests_ = nullptr;  // inside of a region that runs on a unit of matrices
   const TileRegion* region_ = nullptr;
   bool in_vectors_ = false;  // inside of its other form
 };

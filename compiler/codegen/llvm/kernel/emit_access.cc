@@ -262,12 +262,16 @@ Value* ExprEmitter::load_entries(const BufferSlot& slot, const Load* op) {
   return emit_table_lookup(b_, options_.tables, slot.base, emit(byte->value));
 }
 
-// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results.
+// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results. Of bytes up to
+// eight.
 Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
   const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
-  const int64_t rows = index ? interleaved_rows(index->offsets, kMostStride) : 0;
+  constexpr int64_t kMostRowsOfBytes = 8;
+  const int64_t bytes = op->dtype.lane_bytes();
+  const int64_t rows =
+      index ? interleaved_rows(index->offsets, bytes == 1 ? kMostRowsOfBytes : int64_t{kMostStride}) : 0;
   if (rows < 2 || (rows & (rows - 1)) != 0) return nullptr;
-  const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes / rows;
+  const int64_t lanes = op->dtype.lanes / rows;
   llvm::Type* type = llvm_type(b_, memory_type(op->dtype).with_lanes(static_cast<int>(lanes)));
   std::vector<Value*> parts;
   for (int64_t row = 0; row < rows; ++row)

@@ -1,10 +1,13 @@
-// Convolution on tiles, as a matrix product (conv2d_gemm.cc): a block of up to 4 tiles of 16 pixels by 16 channels
-// stays in registers while the window and the input channels run. Rows of a 1x1 convolution are read where the image
-// has them, if a pixel's channels lie together and blocks of pixels have no tail; others are gathered into panels of
-// whole tiles, with zeros behind the end and at the border.
+// Convolution on a unit of matrices, as a matrix product (conv2d_gemm.cc): a block of sums, some tiles or vector
+// registers of pixels high and of channels wide, stays in registers while the window and the input channels run. Rows
+// of a 1x1 convolution are read where the image has them, if a pixel's channels lie together and blocks of pixels have
+// no tail; others are gathered into panels of whole registers, with zeros behind the end and at the border.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "compiler/ops/definition.h"
@@ -12,6 +15,7 @@
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/cpu/conv2d.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/windows/conv_shape.h"
 #include "compiler/ops/windows/convolution.h"
@@ -38,10 +42,16 @@ class TileConvolution {
   void schedule_gather(Schedule& s, LoopRef task) const;
   void lay_out(Schedule& s, const Definition& d) const;
 
-  int64_t height() const { return high_ * unit_.rows; }
-  int64_t width() const { return wide_ * unit_.columns; }
+  int64_t height() const { return block_.height(); }
+  int64_t width() const { return block_.width(); }
+  // Channels of a block of the input whose layout the config may choose: of vector registers several steps, so that
+  // pixels are gathered in few parts.
+  int64_t own_block() const { return unit_.has_tiles() ? unit_.depth : std::gcd(c_.ci, kDepthsOfBlock * unit_.depth); }
   // Channels of the input that are neighbours in memory.
-  int64_t neighbours() const { return layout_.in_block ? layout_.in_block : layout_.blocked ? unit_.depth : c_.ci; }
+  int64_t neighbours() const { return layout_.in_block ? layout_.in_block : layout_.blocked ? own_block() : c_.ci; }
+  std::string name(std::string_view knob) const { return fmt::format("{}_{}", unit_.has_tiles() ? "t" : "m", knob); }
+
+  static constexpr int64_t kDepthsOfBlock = 2;
 
   const Workload& w_;
   const Target& target_;
@@ -50,33 +60,33 @@ class TileConvolution {
   const LayoutChoice& layout_;
   const int64_t pixels_, element_;
 
-  int64_t high_ = 1, wide_ = 1;  ///< tiles of a block
-  Split tasks_;                  ///< tasks of pixels, and blocks of one
+  NestBlock block_;
+  Split tasks_;  ///< tasks of pixels, and blocks of one
   int64_t gather_ = kTask;
   bool oc_inside_ = true;  ///< whether a task runs through the channels of its pixels, or has one block of them
 };
 
 void TileConvolution::choose(Knobs& knobs) {
-  const int64_t usual = pixels_ <= unit_.rows ? (c_.co <= unit_.columns ? 11 : 12) : c_.co <= unit_.columns ? 21 : 22;
-  const int64_t tiles = knobs.choice("t_tiles", {11, 12, 21, 22, 13, 31, 14, 41}, usual);
-  high_ = tiles / 10, wide_ = tiles % 10;
+  // Those of a window are a loop of their own between steps of channels.
+  const int64_t steps = c_.kh * c_.kw > 1 ? 1 : c_.ci / unit_.depth;
+  block_ = choose_block(unit_, {.rows = pixels_, .columns = c_.co, .steps = steps, .together = layout_.out_block},
+                        {.block = unit_.has_tiles() ? "t_tiles" : "m_block", .unroll = "m_unroll_ic"}, knobs);
   // A task's gathered rows, which all channels meet, stay in half of L2.
   const int64_t row_bytes = element_ * c_.ci * c_.kh * c_.kw,
                 rows_in_l2 = std::max<int64_t>(height(), target_.l2_bytes / 2 / row_bytes),
                 most_tasks = std::max<int64_t>(1, ceil_div(pixels_, height()));
-  tasks_ = chunks(most_tasks, knobs.thread_choice("t_tasks", chunk_counts(ceil_div(pixels_, unit_.rows)),
+  tasks_ = chunks(most_tasks, knobs.thread_choice(name("tasks"), chunk_counts(ceil_div(pixels_, unit_.rows)),
                                                   std::max<int64_t>(ceil_div(pixels_, rows_in_l2), target_.threads)));
   const bool may_read_in_place = reads_pixels_in_place(c_) && neighbours() % unit_.depth == 0 && !changes_input(w_),
              is_whole = pixels_ % height() == 0;
+  const bool is_read_often = !unit_.has_tiles() && ceil_div(c_.co, width()) >= kReadsThatPayACopy;
   gather_ = knobs.choice(
-      "t_gather",
+      name("gather"),
       may_read_in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
-      may_read_in_place && is_whole ? kNobody : kTask, kGatherWords);
-  oc_inside_ = knobs.thread_choice("t_oc_inside", {0, 1}, 1) != 0;
+      may_read_in_place && is_whole && !is_read_often ? kNobody : kTask, kGatherWords);
+  oc_inside_ = knobs.thread_choice(name("oc_inside"), {0, 1}, 1) != 0;
   knobs.require("rows that a task does not gather itself fill whole blocks", gather_ == kTask || is_whole);
   knobs.require("rows are gathered once", gather_ == kNobody || oc_inside_ == (gather_ == kTask));
-  knobs.require("a block is not much larger than the product",
-                height() < pixels_ + unit_.rows && width() < c_.co + unit_.columns);
   knobs.require("blocks of channels are those of the layout, or parts of them",
                 !layout_.out_block || width() % layout_.out_block == 0 || layout_.out_block % width() == 0);
 }
@@ -87,6 +97,7 @@ std::unique_ptr<Schedule> TileConvolution::schedule() const {
   Schedule& s = *out;
   s.compute_inline(s.block("pad"));
   const PixelLoops loops = schedule_pixels(s, begin_writer(s, d), layout_, width(), {tasks_, height(), oc_inside_});
+  if (!unit_.has_tiles()) s.unroll(loops.pixels);
   const LoopRef row = schedule_product(s, loops.tile);
   if (gather_ != kNobody)
     schedule_gather(s, loops.task);
@@ -98,49 +109,58 @@ std::unique_ptr<Schedule> TileConvolution::schedule() const {
   return out;
 }
 
-// One block of sums. Returns the loop over rows of a tile, the outermost one of a nest.
+// One block of sums. Returns the loop over rows of a register, the outermost one of a nest.
 LoopRef TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
   const BlockRef product = s.block("product");
   s.set_scope(product, BufferScope::kStack);
   s.compute_at(product, block);
   const auto [p_o, p_i] = s.split(s.loop(product, "p"), unit_.rows);
   const auto [oc_o, oc_i] = s.split(s.loop(product, "oc"), unit_.columns);
-  const auto ic = s.split(s.loop(product, "ic"), std::vector<int64_t>{0, unit_.depth / unit_.word, unit_.word});
-  s.reorder({ic[0], s.loop(product, "kh"), s.loop(product, "kw"), p_o, oc_o, p_i, oc_i, ic[1], ic[2]});
-  const BlockRef zeros = s.decompose_reduction(product, ic[0]);
-  s.vectorize(s.loops(zeros).back());
-  s.unroll(p_o);
-  s.unroll(oc_o);
+  schedule_steps(s, product, s.loop(product, "ic"), {s.loop(product, "kh"), s.loop(product, "kw")},
+                 {p_o, oc_o, p_i, oc_i}, block_);
   return p_i;
 }
 
-// Gathers the rows of one task, or of all, in panels: [tiles][steps of channels][window][rows][depth].
+// Gathers the rows of one task, or of all, in panels: [panels][steps of channels][window][rows][depth].
 void TileConvolution::schedule_gather(Schedule& s, LoopRef task) const {
   const BlockRef rows = s.block("rows");
   if (gather_ == kTask) s.compute_at(rows, task);
   const LoopRef p = s.loop(rows, "p"), y = s.loop(rows, "kh"), x = s.loop(rows, "kw");
-  const auto [ic_o, ic_i] = s.split(s.loop(rows, "ic"), std::gcd(neighbours(), unit_.depth));
-  s.reorder({p, ic_o, y, x, ic_i});
-  s.vectorize(ic_i);
+  const int64_t vector = std::gcd(neighbours(), unit_.depth);
+  if (unit_.has_tiles()) {
+    const auto [ic_o, ic_i] = s.split(s.loop(rows, "ic"), vector);
+    s.reorder({p, ic_o, y, x, ic_i});
+    s.vectorize(ic_i);
+  } else {
+    // The parts of a pixel are small where a register is: whether it lies on the border is asked once for them.
+    constexpr int64_t kMostParts = 4;
+    const auto ic =
+        s.split(s.loop(rows, "ic"), std::vector<int64_t>{0, std::gcd(neighbours() / vector, kMostParts), vector});
+    s.reorder({p, y, x, ic[0], ic[1], ic[2]});
+    s.unroll(ic[1]);
+    s.vectorize(ic[2]);
+  }
   if (gather_ == kBefore) s.parallel(p);
-  s.transform_layout("rows", Layout{{{0, unit_.rows, tasks_[0] * tasks_[1] * high_},
+  const int64_t height_of_panel = block_.panel_rows();
+  s.transform_layout("rows", Layout{{{0, height_of_panel, tasks_[0] * tasks_[1] * height() / height_of_panel},
                                      {1, unit_.depth, c_.ci / unit_.depth},
                                      {2, 1, c_.kh},
                                      {3, 1, c_.kw},
-                                     {0, 1, unit_.rows},
+                                     {0, 1, height_of_panel},
                                      {1, 1, unit_.depth}}});
 }
 
 void TileConvolution::lay_out(Schedule& s, const Definition& d) const {
   lay_out_first_input(
-      s, d, activation_layout(layout_, layout_.in_block ? layout_.in_block : unit_.depth, {c_.n, c_.ci, c_.h, c_.w}));
-  s.transform_layout("weight", Layout{{{0, unit_.columns, ceil_div(c_.co, width()) * wide_},
-                                       {1, unit_.depth, c_.ci / unit_.depth},
-                                       {2, 1, c_.kh},
-                                       {3, 1, c_.kw},
-                                       {1, unit_.word, unit_.depth / unit_.word},
-                                       {0, 1, unit_.columns},
-                                       {1, 1, unit_.word}}});
+      s, d, activation_layout(layout_, layout_.in_block ? layout_.in_block : own_block(), {c_.n, c_.ci, c_.h, c_.w}));
+  const int64_t width_of_panel = block_.panel_columns();
+  Layout packed{{{0, width_of_panel, ceil_div(c_.co, width()) * width() / width_of_panel},
+                 {1, unit_.depth, c_.ci / unit_.depth},
+                 {2, 1, c_.kh},
+                 {3, 1, c_.kw}}};
+  if (unit_.depth > unit_.word) packed.dims.push_back({1, unit_.word, unit_.depth / unit_.word});
+  packed.dims.insert(packed.dims.end(), {{0, 1, width_of_panel}, {1, 1, unit_.word}});
+  s.transform_layout("weight", packed);
   const std::vector<int64_t> out_shape{c_.n, c_.co, c_.oh, c_.ow};
   lay_out_like(s, d, activation_layout(layout_, layout_.out_block ? layout_.out_block : width(), out_shape));
 }
@@ -158,7 +178,7 @@ const MatrixUnit* convolution_unit(const Workload& w, const Target& target) {
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
   if (c.n > 1 && is_padded(c) && !layout.blocked) return nullptr;
-  const MatrixUnit* unit = tile_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
+  const MatrixUnit* unit = nest_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
   return unit && c.ci % unit->depth == 0 ? unit : nullptr;
 }
 

@@ -174,13 +174,17 @@ bool is_along_k(const Workload& w, const Target& target) {
   return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
 }
 
-// Whether tiles compute the sums, where the target has some for them. So few rows that most of a tile is empty are left
-// to vectors by default.
-bool takes_tiles(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
+// Whether the unit computes the sums. So few rows that most of a tile is empty are left to vectors by default; blocks
+// of two rows have twice the products an instruction of vectors has (docs/matrix-units.md), and where these have none
+// for the types, one row has more.
+bool takes_unit(const Workload& w, const MatrixUnit& unit, Knobs& knobs) {
   const ProductShape& p = product_shape(w);
-  constexpr int64_t kVectors = 0, kTiles = 1;
-  return knobs.choice("unit", {kVectors, kTiles}, 2 * p.m >= unit.rows && p.n >= unit.columns ? kTiles : kVectors,
-                      {{kVectors, "vectors"}, {kTiles, "tiles"}}) == kTiles;
+  constexpr int64_t kVectors = 0, kTiles = 1, kMmla = 2;
+  const int64_t own = unit.has_tiles() ? kTiles : kMmla;
+  const bool fills = 2 * p.m >= unit.rows && p.n >= unit.columns;
+  const bool is_usual = unit.has_tiles() ? fills : p.m > 1 || dot_intrinsic(w).empty();
+  return knobs.choice("unit", {kVectors, own}, is_usual ? own : kVectors,
+                      {{kVectors, "vectors"}, {kTiles, "tiles"}, {kMmla, "mmla"}}) == own;
 }
 
 void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
@@ -245,11 +249,11 @@ void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, st
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const MatrixUnit* unit = tile_unit_of(w, target);
   if (!unit) return matmul_in_vectors(w, target, knobs, out);
-  const bool on_tiles = takes_tiles(w, *unit, knobs);
-  knobs.when(!on_tiles);
-  matmul_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
-  knobs.when(on_tiles);
-  matmul_tiles(w, target, *unit, knobs, on_tiles ? out : nullptr);
+  const bool on_unit = takes_unit(w, *unit, knobs);
+  knobs.when(!on_unit);
+  matmul_in_vectors(w, target, knobs, on_unit ? nullptr : out);
+  knobs.when(on_unit);
+  matmul_tiles(w, target, *unit, knobs, on_unit ? out : nullptr);
 }
 
 }  // namespace hone
