@@ -144,6 +144,16 @@ TEST(BlockRegion, IsOneOfNestsWithoutALoop) {
   EXPECT_LE(last - first, 16 + 8 + 16 + 8) << "products, loads, zeros";
 }
 
+// A task transposes its columns of B: rows of bytes are read in pairs, eight of which are interleaved.
+TEST(BlockPanels, OfAProductsColumnsAreInterleavedRows) {
+  const auto loops = innermost_loops(
+      assembly_of("batch_matmul(b=2,m=64,n=64,k=256,dtype=s8:u8:s32:s32)", "unit=2,mmla_block=44,mmla_pack_a=1"));
+  const auto pairs = [](const std::vector<std::string>& l) { return count_matching(l, R"(\sld1\s+\{ ?v[0-9]+\.h)"); };
+  EXPECT_TRUE(std::any_of(loops.begin(), loops.end(), pairs));
+  for (const std::vector<std::string>& loop : loops)
+    EXPECT_EQ(count_matching(loop, R"(\sldu?r\s+b|\sld1\s+\{ ?v[0-9]+\.b)"), 0) << testing::PrintToString(loop);
+}
+
 // The schedules, whose nests this machine runs as loops.
 class OnBlocks : public testing::TestWithParam<const char*> {
  protected:

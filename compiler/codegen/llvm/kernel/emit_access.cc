@@ -272,6 +272,7 @@ Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
       index ? interleaved_rows(index->offsets, bytes == 1 ? kMostRowsOfBytes : int64_t{kMostStride}) : 0;
   if (rows < 2 || (rows & (rows - 1)) != 0) return nullptr;
   const int64_t lanes = op->dtype.lanes / rows;
+  if (bytes == 1 && lanes == 2) return load_interleaved_pairs(slot, index->base, index->offsets, rows);
   llvm::Type* type = llvm_type(b_, memory_type(op->dtype).with_lanes(static_cast<int>(lanes)));
   std::vector<Value*> parts;
   for (int64_t row = 0; row < rows; ++row)
@@ -286,6 +287,21 @@ Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
     parts.resize(half);
   }
   return parts[0];
+}
+
+// Rows of two bytes: NEON has no vectors of these, and LLVM would read them byte by byte.
+Value* ExprEmitter::load_interleaved_pairs(const BufferSlot& slot, const Expr& base,
+                                           const std::vector<int64_t>& offsets, int64_t rows) {
+  const auto count = static_cast<unsigned>(rows);
+  Value* pairs = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getInt16Ty(), count));
+  std::vector<int> turns(2 * count);
+  for (unsigned row = 0; row < count; ++row) {
+    Value* pair = b_.CreateAlignedLoad(b_.getInt16Ty(), address(slot, base + offsets[row], 1).pointer, llvm::Align(1));
+    pairs = b_.CreateInsertElement(pairs, pair, row);
+    turns[row] = static_cast<int>(2 * row), turns[count + row] = static_cast<int>(2 * row + 1);
+  }
+  Value* bytes = b_.CreateBitCast(pairs, llvm::FixedVectorType::get(b_.getInt8Ty(), 2 * count));
+  return b_.CreateShuffleVector(bytes, turns);
 }
 
 // Most vectors are whole, where the last one of a row is not.
