@@ -12,9 +12,9 @@ namespace {
 
 // Operations on the workload's types in the time of one of FMA's.
 double operations_of_fma(const Workload& w, const Target& target) {
-  if (is<ops::Dense, ops::BatchMatmul, ops::Conv2d>(w)) {  // those that have templates on tiles
+  if (is<ops::Dense, ops::BatchMatmul, ops::Conv2d>(w)) {  // those that have templates on such units
     const DTypes& t = dtypes_of(w);
-    if (const MatrixUnit* unit = tile_unit(target, to_string(t.in), to_string(t.weight), to_string(t.accumulate)))
+    if (const MatrixUnit* unit = nest_unit(target, to_string(t.in), to_string(t.weight), to_string(t.accumulate)))
       return unit->times_fma;
   }
   return sums_bytes(w) ? bytes_summed_at_once(target) : has_runs(w) ? 2 : 1;

@@ -87,9 +87,9 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature
   return t;
 }
 
-// A product of full tiles, which a unit executes (codegen/llvm/kernel/tile_nest.h). B's elements of a word are
-// neighbours, so k is two axes.
-TensorIntrinsic tile(const MatrixUnit& u) {
+// A product of full tiles, or of full blocks of sums, which a unit executes (codegen/legalize/tile_nest.h). B's
+// elements of a word are neighbours, so k is two axes where a step has several words.
+TensorIntrinsic product_of(const MatrixUnit& u) {
   const Var i("i"), j("j"), k("k"), w("w");
   const int64_t words = u.depth / u.word;
   const DType sums = parse_dtype(u.c);
@@ -98,14 +98,14 @@ TensorIntrinsic tile(const MatrixUnit& u) {
                c = make_buffer("C", sums, {u.rows, u.columns});
   TensorIntrinsic t;
   t.name = u.name;
-  t.axes = {{i, false, u.rows, u.rows, LoopKind::kWarp},
-            {j, false, u.columns, u.columns, LoopKind::kWarp},
-            {k, true, words, words, LoopKind::kWarp},
-            {w, true, u.word, u.word, LoopKind::kWarp}};
+  t.axes = {{i, false, u.rows, u.rows, LoopKind::kWarp}, {j, false, u.columns, u.columns, LoopKind::kWarp}};
+  if (words > 1) t.axes.push_back({k, true, words, words, LoopKind::kWarp});
+  t.axes.push_back({w, true, u.word, u.word, LoopKind::kWarp});
   t.out = {c, 0};
   t.out_indices = {i, j};
   t.tensors = {{a, 0}, {b, 0}};
-  t.value = cast(sums, load(a, {i, k, w})) * cast(sums, load(b, {k, j, w}));
+  const Expr of_words = words > 1 ? Expr(k) : make_int(0);
+  t.value = cast(sums, load(a, {i, of_words, w})) * cast(sums, load(b, {of_words, j, w}));
   t.implement = [](const std::vector<std::vector<Expr>>& reads) {
     const DType wide = reads[0][0]->dtype.is_float() ? f32 : i32;
     return cast(wide, reads[0][0]) * cast(wide, reads[0][1]);
@@ -126,7 +126,7 @@ std::vector<TensorIntrinsic> all_intrinsics() {
                                         mma("mma_s8s8", i8, i8, i32, Feature::kMmaInt8),
                                         mma("mma_u8s8", u8, i8, i32, Feature::kMmaInt8)};
   for (const MatrixUnit& u : matrix_units())
-    if (u.registers == MatrixUnit::Registers::kTiles) table.push_back(tile(u));
+    if (u.is_nest()) table.push_back(product_of(u));
   return table;
 }
 

@@ -70,6 +70,10 @@ struct TensorIntrinsic {
 /// tile_bf16, tile_f16, tile_u8s8, tile_s8u8, tile_s8s8, tile_u8u8 (target/matrix_units.h): for i in 0..16, for j in
 /// 0..16, for k in 0..16, for w in 0..4/bytes: C[i, j] += A[i, k, w] * B[k, j, w], of CPUs. Where words of k and w are
 /// neighbours in A's rows, and words of j and w in B's, registers of tiles execute it.
+///
+/// mmla_bf16, mmla_u8s8, mmla_s8u8, mmla_s8s8, mmla_u8u8 (target/matrix_units.h): for i in 0..2, for j in 0..2, for w
+/// in 0..8/bytes: C[i, j] += A[i, w] * B[j, w], of CPUs. Where w steps through neighbours in A's and B's rows, and j in
+/// C's, a vector register of 2 x 2 sums executes it.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
 
 /// The intrinsic of that name. UserError when there is none, which lists them.

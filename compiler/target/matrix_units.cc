@@ -2,7 +2,7 @@
 // 16 rows of 64 bytes); its AVX512-BF16 and AVX512-VNNI instructions; Arm's A-profile A64 instruction set (SMMLA,
 // UMMLA, USMMLA, BFMMLA: two rows of 8 bytes by two columns, in one register each).
 // Rates: of tiles 1,024 operations of bf16 and 2,048 of bytes a cycle, where FMA has 64 (docs/matrix-units.md); of the
-// others an instruction as often as FMA, which Intel's vdpbf16ps is not.
+// others an instruction as often as FMA, which Intel's vdpbf16ps is not, nor are those of blocks on Ampere1.
 #include "compiler/target/matrix_units.h"
 
 #include <algorithm>
@@ -52,6 +52,7 @@ std::span<const MatrixUnit> matrix_units() {
       tiles("tile_u8u8", Feature::kTilesInt8, "tdpbuud", "u8", "u8"),
       block("mmla_bf16", Feature::kMmlaBf16, "bfmmla", "bf16", "bf16"),
       block("mmla_u8s8", Feature::kMmlaInt8, "usmmla", "u8", "s8"),
+      block("mmla_s8u8", Feature::kMmlaInt8, "usmmla", "s8", "u8"),
       block("mmla_s8s8", Feature::kMmlaInt8, "smmla", "s8", "s8"),
       block("mmla_u8u8", Feature::kMmlaInt8, "ummla", "u8", "u8"),
       row("row_bf16", Feature::kDotBf16, "vdpbf16ps", "bf16", "bf16"),
@@ -60,9 +61,9 @@ std::span<const MatrixUnit> matrix_units() {
   return table;
 }
 
-const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c) {
+const MatrixUnit* nest_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c) {
   for (const MatrixUnit& u : matrix_units())
-    if (u.registers == Registers::kTiles && u.a == a && u.b == b && u.c == c && target.has(u.feature)) return &u;
+    if (u.is_nest() && u.a == a && u.b == b && u.c == c && target.has(u.feature)) return &u;
   return nullptr;
 }
 
@@ -72,7 +73,7 @@ const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::strin
 bool multiplies_slowly(const Target& target, std::string_view type) {
   constexpr std::string_view kSlowDots[] = {"cooperlake", "sapphirerapids", "emeraldrapids", "graniterapids",
                                             "graniterapids-d"};
-  if (target.arch != "x86_64" || tile_unit(target, type, type, "f32")) return false;
+  if (target.arch != "x86_64" || nest_unit(target, type, type, "f32")) return false;
   if (type != "bf16") return type == "f16";
   return !target.has(Feature::kDotBf16) ||
          std::find(std::begin(kSlowDots), std::end(kSlowDots), target.mcpu) != std::end(kSlowDots);

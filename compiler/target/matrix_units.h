@@ -16,7 +16,7 @@ struct MatrixUnit {
   /// How A lies in memory.
   enum class Rows : uint8_t {
     kAnywhere,  ///< rows of `depth` elements, at equal distances
-    kTogether,  ///< [rows][depth]
+    kTogether,  ///< [rows][depth] in a register; memory may have rows anywhere, a load each
     kInWords,   ///< as B: [depth / word][rows][word]
   };
   /// Where the instruction has its operands.
@@ -33,13 +33,18 @@ struct MatrixUnit {
   Registers registers;
   int count;         ///< of registers that hold operands and sums
   double times_fma;  ///< operations in the time of one of a vector FMA of f32 in the processor's widest vectors
+
+  bool has_tiles() const { return registers == Registers::kTiles; }
+  /// A row of sums is no nest: intrinsics of lanes add to it (dot_bf16_f32, dot_u8s8_s32).
+  bool is_nest() const { return rows > 1; }
 };
 
 /// The table. compiler/target/README.md says how units that are not in it would be rows.
 std::span<const MatrixUnit> matrix_units();
 
-/// The unit of tiles for sums in `c` of products of `a` and `b`, which `target` has; null: none.
-const MatrixUnit* tile_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c);
+/// The unit for sums in `c` of products of `a` and `b` that `target` has and nests of loops can run on
+/// (schedule/tensor_intrinsics.h): of tiles, or of blocks of sums in vector registers. Null: none.
+const MatrixUnit* nest_unit(const Target& target, std::string_view a, std::string_view b, std::string_view c);
 
 /// Whether products of `type` (bf16, f16), summed in f32, take `target` longer than those of f32: it converts each
 /// factor, or its instruction is slower than FMA.

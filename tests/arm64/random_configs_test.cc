@@ -11,6 +11,7 @@
 
 #include "compiler/build/artifact.h"
 #include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/block_workloads.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/f16_workloads.h"
 #include "tests/fakes/reference_check.h"
@@ -70,8 +71,8 @@ class OnArm : public testing::Test {
     for (const std::vector<char>& input : reference_->inputs())
       inputs.write(input.data(), static_cast<std::streamsize>(input.size()));
   }
-  std::vector<Config> configs(uint64_t count) {
-    return some_configs(*space_, number_from("HONE_ARM64_CONFIGS", count), rng_);
+  std::vector<Config> configs(uint64_t count, std::string_view prefix = "") {
+    return some_configs(*space_, number_from("HONE_ARM64_CONFIGS", count), rng_, prefix);
   }
   Module lowered(const Config& config) const { return lower_config(workload_, target_, *space_, config); }
   std::string json_of(const Module& m, const Config& config) const {
@@ -109,18 +110,24 @@ class OnArm : public testing::Test {
   std::optional<ReferenceRun> reference_;
 };
 
-class ObjectsOnArm : public OnArm, public testing::WithParamInterface<std::tuple<Core, const char*>> {};
+class ObjectsOnArm : public OnArm, public testing::WithParamInterface<std::tuple<Core, const char*>> {
+ protected:
+  void expect_agrees(const std::vector<Config>& configs) {
+    std::vector<Built> all;
+    for (const Config& config : configs) {
+      all.push_back({file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)});
+      const Module& m = all.back().module;
+      link_artifact(artifact_objects(m, target_, "k", json_of(m, config)), target_, "k", all.back().object, "");
+    }
+    run(std::string("qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ") + std::get<0>(GetParam()).qemu,
+        "aarch64-linux-gnu-gcc", all);
+  }
+};
 
 TEST_P(ObjectsOnArm, ComputeWhatTheReferenceComputes) {
   const auto [core, text] = GetParam();
   begin(text, Target::parse(std::string("llvm -mtriple=aarch64-linux -threads=2 -mcpu=") + core.llvm));
-  std::vector<Built> all;
-  for (const Config& config : configs(3)) {
-    all.push_back({file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)});
-    const Module& m = all.back().module;
-    link_artifact(artifact_objects(m, target_, "k", json_of(m, config)), target_, "k", all.back().object, "");
-  }
-  run(std::string("qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu ") + core.qemu, "aarch64-linux-gnu-gcc", all);
+  expect_agrees(configs(3));
 }
 
 INSTANTIATE_TEST_SUITE_P(Templates, ObjectsOnArm,
@@ -133,6 +140,22 @@ INSTANTIATE_TEST_SUITE_P(SumsInF16, ObjectsOnArm,
 INSTANTIATE_TEST_SUITE_P(ProductsOfF16, ObjectsOnArm,
                          testing::Combine(testing::ValuesIn(kF16Cores), testing::ValuesIn(kF16ProductWorkloads)));
 
+// Matrix instructions of bytes and of bf16, each config by them (tests/unit/tiles/blocks_test.cc).
+class BlocksOnArm : public ObjectsOnArm {};
+
+TEST_P(BlocksOnArm, ComputeWhatTheReferenceComputes) {
+  const std::string text = std::get<1>(GetParam());
+  begin(text,
+        Target::parse(std::string("llvm -mtriple=aarch64-linux -threads=2 -mcpu=") + std::get<0>(GetParam()).llvm));
+  expect_agrees(configs(5, text.starts_with("conv2d") ? kBlocksOfConvolution : kBlocksOfProduct));
+}
+
+constexpr Core kBlockCores[] = {{"cortex-a76 -mattr=+bf16,+i8mm", "max"}, {"neoverse-v1", "max"}};
+INSTANTIATE_TEST_SUITE_P(Products, BlocksOnArm,
+                         testing::Combine(testing::ValuesIn(kBlockCores), testing::ValuesIn(kBlockProducts)));
+INSTANTIATE_TEST_SUITE_P(Convolutions, BlocksOnArm,
+                         testing::Combine(testing::ValuesIn(kBlockCores), testing::ValuesIn(kBlockConvolutions)));
+
 // C compilers for the output of --emit c: of 64 bits and, where it is installed, of 32 bits.
 struct CCompiler {
   const char *command, *flags, *qemu;
@@ -141,29 +164,35 @@ constexpr CCompiler kCompilers[] = {
     {"aarch64-linux-gnu-gcc", "", "qemu-aarch64-static -L /usr/aarch64-linux-gnu"},
     {"arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4 ", "qemu-arm-static -L /usr/arm-linux-gnueabihf"}};
 
-class CSourceOnArm : public OnArm, public testing::WithParamInterface<std::tuple<CCompiler, const char*>> {};
+class CSourceOnArm : public OnArm, public testing::WithParamInterface<std::tuple<CCompiler, const char*>> {
+ protected:
+  // Code that is unrolled so far takes a compiler up to a minute: texts of more than `most_bytes` are left out.
+  void expect_agrees(const std::vector<Config>& configs, size_t most_bytes) {
+    const CCompiler& compiler = std::get<0>(GetParam());
+    const std::string text = std::get<1>(GetParam());
+    std::vector<Built> all;
+    for (const Config& config : configs) {
+      Built b{file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)};
+      const std::string source = artifact_c_source(b.module, target_, "k", json_of(b.module, config), text);
+      if (source.size() > most_bytes && !std::getenv("HONE_ARM64_CONFIGS")) continue;
+      std::ofstream(file("k.c")) << source;
+      std::ofstream(file("k.h")) << artifact_header(b.module, target_, "k", text, /*in_c=*/true);
+      const Ran built = shell(std::string(compiler.command) + " -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -fPIC " +
+                              "-shared -Wl,--defsym=hone_this_artifact=k_artifact " + compiler.flags + kInclude + "-I" +
+                              temporary_.path() + " " + file("k.c") + " -o " + b.object + " -lm");
+      ASSERT_EQ(built.code, 0) << built.output;
+      all.push_back(std::move(b));
+    }
+    if (all.empty()) GTEST_SKIP() << "its texts are long: HONE_ARM64_CONFIGS=2";
+    run(compiler.qemu, compiler.command, all);
+  }
+};
 
 TEST_P(CSourceOnArm, ComputesWhatTheReferenceComputes) {
   const auto& [compiler, text] = GetParam();
   if (shell(std::string("command -v ") + compiler.command).code != 0) GTEST_SKIP() << "no " << compiler.command;
   begin(text, Target::parse("llvm -mtriple=aarch64-linux -threads=2 -mcpu=cortex-a76"));
-  std::vector<Built> all;
-  for (const Config& config : configs(2)) {
-    Built b{file(std::to_string(all.size()) + ".so"), lowered(config), space_->print(config)};
-    const std::string source = artifact_c_source(b.module, target_, "k", json_of(b.module, config), text);
-    // Code that is unrolled so far takes a compiler up to a minute.
-    constexpr size_t kMostBytes = 40000;
-    if (source.size() > kMostBytes && !std::getenv("HONE_ARM64_CONFIGS")) continue;
-    std::ofstream(file("k.c")) << source;
-    std::ofstream(file("k.h")) << artifact_header(b.module, target_, "k", text, /*in_c=*/true);
-    const Ran built = shell(std::string(compiler.command) + " -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -fPIC " +
-                            "-shared -Wl,--defsym=hone_this_artifact=k_artifact " + compiler.flags + kInclude + "-I" +
-                            temporary_.path() + " " + file("k.c") + " -o " + b.object + " -lm");
-    ASSERT_EQ(built.code, 0) << built.output;
-    all.push_back(std::move(b));
-  }
-  if (all.empty()) GTEST_SKIP() << "its texts are long: HONE_ARM64_CONFIGS=2";
-  run(compiler.qemu, compiler.command, all);
+  expect_agrees(configs(2), 40000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Templates, CSourceOnArm,
@@ -171,6 +200,24 @@ INSTANTIATE_TEST_SUITE_P(Templates, CSourceOnArm,
 
 INSTANTIATE_TEST_SUITE_P(SumsInF16, CSourceOnArm,
                          testing::Combine(testing::Values(kCompilers[0]), testing::ValuesIn(kF16SumWorkloads)));
+
+// Matrix instructions in C, of a compiler that has them and of one that has not.
+constexpr CCompiler kBlockCompilers[] = {
+    {"aarch64-linux-gnu-gcc", "-march=armv8.2-a+i8mm+bf16 ", "qemu-aarch64-static -L /usr/aarch64-linux-gnu -cpu max"},
+    {"aarch64-linux-gnu-gcc", "-march=armv8.2-a ", "qemu-aarch64-static -L /usr/aarch64-linux-gnu"}};
+
+class BlocksInC : public CSourceOnArm {};
+
+TEST_P(BlocksInC, ComputeWhatTheReferenceComputes) {
+  const std::string text = std::get<1>(GetParam());
+  begin(text, Target::parse("llvm -mtriple=aarch64-linux -threads=2 -mcpu=neoverse-n2"));
+  expect_agrees(configs(1, text.starts_with("conv2d") ? kBlocksOfConvolution : kBlocksOfProduct), 400000);
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, BlocksInC,
+                         testing::Combine(testing::ValuesIn(kBlockCompilers), testing::ValuesIn(kBlockProducts)));
+INSTANTIATE_TEST_SUITE_P(Convolutions, BlocksInC,
+                         testing::Combine(testing::ValuesIn(kBlockCompilers), testing::ValuesIn(kBlockConvolutions)));
 
 // Products of bytes by the instructions of processors that have them.
 constexpr CCompiler kDotCompilers[] = {

@@ -273,7 +273,8 @@ TEST_F(Errors, TensorizeNamesWhatDoesNotFit) {
             "dot_bf16_f32, "
             "mma_f16, "
             "mma_bf16, mma_tf32, "
-            "mma_s8s8, mma_u8s8, tile_bf16, tile_f16, tile_u8s8, tile_s8u8, tile_s8s8, tile_u8u8");
+            "mma_s8s8, mma_u8s8, tile_bf16, tile_f16, tile_u8s8, tile_s8u8, tile_s8s8, tile_u8u8, "
+            "mmla_bf16, mmla_u8s8, mmla_s8u8, mmla_s8s8, mmla_u8u8");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(d, s.loops(d)[0], "fma_f32"); }),
             "tensorize: stage 'd' at loop 'i' of stage 'd' with fma_f32: it is not a sum");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, s.loops(d)[0], "fma_f32"); }),

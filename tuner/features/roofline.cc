@@ -13,20 +13,39 @@ constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // of each a cycle, s
 constexpr double kBranch = 2;
 // Of a tile (docs/matrix-units.md).
 constexpr double kTileProduct = 16, kTileLoad = 8, kTileBytes = 1024;
-constexpr double kSpill = 2;     // store and load of a spilled register
-constexpr double kHidden = 0.3;  // share of the shorter times that the longest does not hide
+constexpr double kBlockBytes = 16;  // of a register of 2 x 2 sums, or of a factor of it
+constexpr double kSpill = 2;        // store and load of a spilled register
+constexpr double kHidden = 0.3;     // share of the shorter times that the longest does not hide
 
-// Tiles that a body of a unit's products loads.
-double loaded_tiles(const Summary& f) {
-  double bytes = 0;
+// Registers of `bytes` that a body of a unit's products loads. `rows_apart`: how often those count whose rows do not
+// lie together.
+double loaded_registers(const Summary& f, double bytes, double rows_apart) {
+  double registers = 0;
   for (const Access& a : f.s.accesses) {
     if (a.buffer == f.s.accesses.front().buffer) continue;  // the sums
-    double elements = 1;
-    for (int l = f.body; l < f.s.depth; ++l)
-      if (f.stride(a, l) != 0) elements *= f.loop_at(l).extent;
-    bytes += elements * a.element_bytes();
+    double elements = 1, row = 1, apart = 0;
+    for (int l = f.body; l < f.s.depth; ++l) {
+      if (f.stride(a, l) == 0) continue;
+      elements *= f.loop_at(l).extent;
+      if (!f.is(l, LoopKind::kWarp)) continue;
+      if (f.stride(a, l) == 1) row = f.loop_at(l).extent;
+      apart = std::max(apart, f.stride(a, l));
+    }
+    registers += elements * a.element_bytes() / bytes * (apart > row ? rows_apart : 1);
   }
-  return bytes / kTileBytes;
+  return registers;
+}
+
+// Cycles of a body of a unit's products.
+double unit_cycles(const Summary& f, double products) {
+  const MatrixUnit* unit = f.unit();
+  if (!unit || unit->has_tiles())
+    return std::max(products * kTileProduct, loaded_registers(f, kTileBytes, 1) * kTileLoad);
+  // Vector registers: products as other instructions of vectors; rows that lie apart take a load each, and another
+  // instruction of vectors puts them together.
+  const double exposed = std::max(1.0, kFusedLatency * kArithmeticPorts / products);
+  const double loads = loaded_registers(f, kBlockBytes, 2), joined = loads - loaded_registers(f, kBlockBytes, 1);
+  return std::max((products * exposed + joined) / kArithmeticPorts, loads / kLoadPorts);
 }
 
 }  // namespace
@@ -53,8 +72,7 @@ Cycles cycles_of(const Summary& f) {
   c.compute =
       bodies *
       (std::max(instructions * arithmetic / kArithmeticPorts * exposed, f.body_loads() / kLoadPorts + stores) + spills);
-  if (const double products = f.body_products(); products > 0)
-    c.compute = bodies * std::max(products * kTileProduct, loaded_tiles(f) * kTileLoad);
+  if (const double products = f.body_products(); products > 0) c.compute = bodies * unit_cycles(f, products);
   c.l1 = f.traffic(static_cast<double>(f.target.l1_bytes)).bytes / kBytesFromL2;
   c.l2 = f.traffic(static_cast<double>(f.target.l2_bytes)).bytes / kBytesFromBeyond;
   double entered = 1;

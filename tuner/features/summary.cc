@@ -42,6 +42,15 @@ double Summary::body_products() const {
   return nest > 1 && !target.is_gpu() ? s.iterations(body) / nest : 0;
 }
 
+const MatrixUnit* Summary::unit() const {
+  constexpr size_t kFactors = 2;  // behind the sum, which is stored and loaded
+  if (s.accesses.size() != kFactors + 2) return nullptr;
+  const auto type = [&](size_t access) { return to_string(s.accesses[access].buffer->dtype); };
+  const std::string a = type(kFactors), b = type(kFactors + 1), sums = type(0);
+  const MatrixUnit* found = nest_unit(target, a, b, sums);
+  return found ? found : nest_unit(target, b, a, sums);
+}
+
 double Summary::footprint(int from) const {
   double bytes = 0;
   for (const Access& a : s.accesses)

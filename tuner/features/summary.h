@@ -1,6 +1,7 @@
 // Figures of one statement on one target that several features share.
 #pragma once
 
+#include "compiler/target/matrix_units.h"
 #include "compiler/target/target.h"
 #include "tuner/features/nest.h"
 
@@ -34,6 +35,8 @@ struct Summary {
   double body_instructions() const;
   /// Products of a CPU's unit in the body, nests of warp loops; 0: it has none.
   double body_products() const;
+  /// The unit of the target that computes them; null: they are another one's.
+  const MatrixUnit* unit() const;
   /// Registers that the body loads, without accumulators.
   double body_loads() const;
   /// Bytes loaded into a cache of this size while the whole nest runs: the outermost loops whose footprint fits keep

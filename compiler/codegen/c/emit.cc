@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/codegen/c/emit_blocks.h"
 #include "compiler/codegen/c/emit_expr.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/captures.h"
@@ -51,10 +52,13 @@ class FunctionWriter {
   }
 
   void statement(const Stmt& s) {
+    if (is_blocks(s)) return;
     switch (s->kind) {
-      case StmtKind::kSeq:
-        for (const Stmt& inner : as<Seq>(s)->stmts) statement(inner);
+      case StmtKind::kSeq: {
+        const std::vector<Stmt> parts = is_plain_ || blocks_ ? std::vector<Stmt>() : with_nests_joined(*as<Seq>(s));
+        for (const Stmt& inner : parts.empty() ? as<Seq>(s)->stmts : parts) statement(inner);
         return;
+      }
       case StmtKind::kStore: return exprs_.store(as<Store>(s));
       case StmtKind::kPrefetch: return exprs_.prefetch(as<Prefetch>(s));
       case StmtKind::kBarrier: break;
@@ -66,6 +70,34 @@ class FunctionWriter {
       case StmtKind::kAllocate: return allocate(as<Allocate>(s));
     }
     HONE_ICHECK(false) << "a barrier reached a code generator that has none";
+  }
+
+  // A statement that Arm's matrix instructions execute: by them where the compiler has them, else as it is. False: it
+  // is none, or a part of one.
+  bool is_blocks(const Stmt& s) {
+    if (blocks_) {
+      const For* loop = as<For>(s);
+      if (!loop || loop->loop != LoopKind::kWarp) return false;
+      blocks_->nest(region_->nests.at(loop));
+      return true;
+    }
+    if (is_plain_ || (s->kind != StmtKind::kFor && s->kind != StmtKind::kSeq)) return false;
+    const std::optional<TileRegion> region = match_block_region(s);
+    if (!region) return false;
+    helpers_.need_arm_functions();
+    lines_.directive(fmt::format("#if defined(__aarch64__) && defined({})", macro_of(*region)));
+    BlockWriter blocks(*region, exprs_, names_, lines_);
+    blocks_ = &blocks, region_ = &*region;
+    blocks.begin();
+    statement(s);
+    blocks.end();
+    blocks_ = nullptr, region_ = nullptr;
+    lines_.directive("#else");
+    is_plain_ = true;
+    statement(s);
+    is_plain_ = false;
+    lines_.directive("#endif");
+    return true;
   }
 
   void branch(const If* op) {
@@ -89,8 +121,10 @@ class FunctionWriter {
         << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
     exprs_.begin({op->min, op->extent});
     const std::string first = exprs_.text(op->min), extent = exprs_.text(op->extent);
+    if (blocks_) blocks_->forget();
     open_loop(op, first, extent);
     inside(op);
+    if (blocks_) blocks_->forget();
   }
 
   // An end that is not known to lie inside int64 may wrap around: such a loop counts its iterations.
@@ -201,6 +235,9 @@ class FunctionWriter {
   CExprWriter exprs_{helpers_, names_, lines_, module_.assume_finite};
   bool in_parallel_ = false;
   int loops_ = 0;
+  BlockWriter* blocks_ = nullptr;  // inside of a region that is written as instructions
+  const TileRegion* region_ = nullptr;
+  bool is_plain_ = false;  // inside of its other form
 };
 
 // The data of a tensor that the caller of an entry gave; null when the entry does not take such a tensor.

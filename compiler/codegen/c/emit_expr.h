@@ -35,6 +35,8 @@ class Lines {
     return out;
   }
   void add_text(const std::string& text) { text_ += text; }
+  /// A line of the preprocessor.
+  void directive(const std::string& line) { text_ += line + "\n"; }
   int& depth() { return depth_; }
   std::string take() { return std::move(text_); }
 
@@ -62,6 +64,8 @@ class CExprWriter {
   /// The value of `store` as an assignment to memory.
   void store(const Store* op);
   void prefetch(const Prefetch* op);
+  /// A pointer to an element.
+  std::string pointer(const BufferNode* buffer, const Expr& index);
 
  private:
   /// The mask of the lanes that are wanted; empty: all are.
@@ -83,9 +87,8 @@ class CExprWriter {
   std::string words(const Call* op, size_t first);
   std::string dot_added(const Expr& e, const Expr* sum);
   std::string mask_of(const std::string& comparison, DType compared);
-  /// An element as an lvalue, and a pointer to it.
+  /// An element as an lvalue.
   std::string element(const BufferNode* buffer, const Expr& index);
-  std::string pointer(const BufferNode* buffer, const Expr& index);
   std::string in_memory(const Expr& value, DType t);
   /// Declares a variable of that value, and gives its name.
   std::string kept(DType t, const std::string& value);

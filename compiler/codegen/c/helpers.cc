@@ -100,6 +100,12 @@ constexpr std::string_view kDotPrelude = R"(#if defined(__AVX2__)
 #endif
 )";
 
+constexpr std::string_view kArmPrelude = R"(#if defined(__aarch64__) && \
+    (defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC))
+#include <arm_neon.h>
+#endif
+)";
+
 std::string plain_name(DType t) {
   const std::string element = memory_type(t.scalar());
   return t.is_vector() ? fmt::format("{}x{}", element, t.lanes) : element;
@@ -280,7 +286,8 @@ std::string Helpers::saturation(DType from, DType to) {
 
 std::string Helpers::text() const {
   const bool has_dots = functions_.find("HONE_DOT4_") != std::string::npos;
-  return std::string(kPrelude) + std::string(has_dots ? kDotPrelude : "") + types_ + functions_;
+  return std::string(kPrelude) + std::string(has_dots ? kDotPrelude : "") +
+         std::string(needs_arm_functions_ ? kArmPrelude : "") + types_ + functions_;
 }
 
 }  // namespace hone

@@ -31,6 +31,9 @@ class Helpers {
   /// From floats to integers: numbers that do not fit become the nearest one, NaN 0.
   std::string saturation(DType from, DType to);
 
+  /// arm_neon.h, where the compiler has matrix instructions.
+  void need_arm_functions() { needs_arm_functions_ = true; }
+
   /// Everything that was asked for, to stand in front of the text.
   std::string text() const;
 
@@ -41,6 +44,7 @@ class Helpers {
 
   std::set<std::string> known_;
   std::string types_, functions_;
+  bool needs_arm_functions_ = false;
 };
 
 }  // namespace hone

@@ -6,9 +6,9 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include "compiler/codegen/legalize/tile_nest.h"
 #include "compiler/codegen/llvm/kernel/emit.h"
 #include "compiler/codegen/llvm/kernel/pipeline.h"
-#include "compiler/codegen/llvm/kernel/tile_nest.h"
 
 namespace hone {
 namespace {
@@ -33,7 +33,7 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
   return generate(*c.module, *c.machine, llvm::CodeGenFileType::ObjectFile);
 }
 
-bool uses_tiles(const Module& m, const Target& target) { return has_tile_nests(m, target); }
+bool uses_tiles(const Module& m, const Target& target) { return has_nests(m, target, MatrixUnit::Registers::kTiles); }
 
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
                               const std::vector<int64_t>& alignment, const std::optional<InPlace>& in_place) {

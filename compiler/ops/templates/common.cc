@@ -17,12 +17,6 @@ int64_t choose_vector_bits(Knobs& knobs, const Target& target) {
   return knobs.choice("vector_bits", widths, target.vector_bits);
 }
 
-bool choose_tiles(Knobs& knobs, bool by_default) {
-  constexpr int64_t kVectors = 0, kTiles = 1;
-  return knobs.choice("unit", {kVectors, kTiles}, by_default ? kTiles : kVectors,
-                      {{kVectors, "vectors"}, {kTiles, "tiles"}}) == kTiles;
-}
-
 std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights) {
   std::erase_if(heights, [extent](int64_t t) { return t > extent || 3 * (ceil_div(extent, t) * t - extent) > extent; });
   return heights;

@@ -21,9 +21,6 @@ inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
 /// The knob `vector_bits`: 256 or the target's vectors, which are the default.
 int64_t choose_vector_bits(Knobs& knobs, const Target& target);
 
-/// The knob `unit`: whether a unit of tiles (target/matrix_units.h) computes the sums.
-bool choose_tiles(Knobs& knobs, bool by_default);
-
 /// The heights of a tile that leave few surplus rows behind `extent`: at most a third of it.
 std::vector<int64_t> covering_heights(int64_t extent, std::vector<int64_t> heights);
 

@@ -51,20 +51,34 @@ TEST(MatrixUnits, FillTheirRegisters) {
     if (has_tiles) {
       EXPECT_EQ(u.rows * u.depth * a.bytes(), bytes);
       EXPECT_EQ(u.rows_of_a, MatrixUnit::Rows::kAnywhere);
+    }
+    EXPECT_EQ(u.is_nest(), u.rows > 1);
+    if (u.is_nest()) {
       EXPECT_TRUE(find_intrinsic(u.name).is_nest());
     }
   }
 }
 
+TEST(MatrixUnits, ATargetHasBlocksForItsTypes) {
+  const Target t = cpu("aarch64-linux -mcpu=neoverse-n2");
+  ASSERT_TRUE(nest_unit(t, "s8", "u8", "s32"));
+  EXPECT_EQ(nest_unit(t, "s8", "u8", "s32")->product, "usmmla");
+  EXPECT_EQ(nest_unit(t, "u8", "u8", "s32")->product, "ummla");
+  EXPECT_EQ(nest_unit(t, "bf16", "bf16", "f32")->product, "bfmmla");
+  EXPECT_FALSE(nest_unit(t, "f16", "f16", "f32"));
+  EXPECT_FALSE(nest_unit(cpu("aarch64-linux -mcpu=cortex-a76"), "s8", "s8", "s32"));
+  EXPECT_TRUE(nest_unit(cpu("aarch64-linux -mcpu=cortex-a76 -mattr=+i8mm"), "s8", "s8", "s32"));
+}
+
 TEST(MatrixUnits, ATargetHasTilesForItsTypes) {
   const Target t = cpu("x86_64-linux -mcpu=sapphirerapids");
-  ASSERT_TRUE(tile_unit(t, "bf16", "bf16", "f32"));
-  EXPECT_EQ(tile_unit(t, "bf16", "bf16", "f32")->product, "tdpbf16ps");
-  EXPECT_EQ(tile_unit(t, "u8", "s8", "s32")->product, "tdpbusd");
-  EXPECT_FALSE(tile_unit(t, "f16", "f16", "f32"));
-  EXPECT_TRUE(tile_unit(cpu("x86_64-linux -mcpu=graniterapids"), "f16", "f16", "f32"));
-  EXPECT_FALSE(tile_unit(t, "f32", "f32", "f32"));
-  EXPECT_FALSE(tile_unit(cpu("x86_64-linux -mcpu=znver5"), "bf16", "bf16", "f32")) << "a row of sums is no tile";
+  ASSERT_TRUE(nest_unit(t, "bf16", "bf16", "f32"));
+  EXPECT_EQ(nest_unit(t, "bf16", "bf16", "f32")->product, "tdpbf16ps");
+  EXPECT_EQ(nest_unit(t, "u8", "s8", "s32")->product, "tdpbusd");
+  EXPECT_FALSE(nest_unit(t, "f16", "f16", "f32"));
+  EXPECT_TRUE(nest_unit(cpu("x86_64-linux -mcpu=graniterapids"), "f16", "f16", "f32"));
+  EXPECT_FALSE(nest_unit(t, "f32", "f32", "f32"));
+  EXPECT_FALSE(nest_unit(cpu("x86_64-linux -mcpu=znver5"), "bf16", "bf16", "f32")) << "a row of sums is no tile";
 }
 
 TEST(MatrixUnits, SayWhichProductsAreSlowerThanThoseOfF32) {

@@ -1,5 +1,5 @@
 // Which loops are nests for tiles, and which statements keep their sums in registers.
-#include "compiler/codegen/llvm/kernel/tile_nest.h"
+#include "compiler/codegen/legalize/tile_nest.h"
 
 #include <gmock/gmock.h>
 

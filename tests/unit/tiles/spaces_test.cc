@@ -61,6 +61,11 @@ TEST(TileSpaces, AreMeasuredByTheRateOfTheUnit) {
   EXPECT_EQ(peak("dense(m=64,n=64,k=64)", t), 100);
   EXPECT_EQ(peak("elementwise(op=relu,shape=64x64,dtype=bf16)", t), 100);
   EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)", without), 400);
+  const Target arm = Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n2"),
+               arm_without = Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1");
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=bf16)", arm), 400);
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=s8:s8:s32:s32)", arm), 800);
+  EXPECT_EQ(peak("dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)", arm_without), 400);
 }
 
 }  // namespace

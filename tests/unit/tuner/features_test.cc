@@ -216,5 +216,41 @@ TEST(Nest, TilesTakeTheTimeOfTheirProductsOrOfTheirLoads) {
   EXPECT_EQ(nest::Summary(plain.statements.at(0), target).body_products(), 0);
 }
 
+// C[y,i,x,j] += A[t,y,i,w] * B[t,x,j,w] of u8 by s8: `high` x `wide` blocks of 2 x 2 sums, `steps` times. Rows of A lie
+// `rows_apart`.
+Module blocks(int64_t high, int64_t wide, int64_t steps, int64_t rows_apart = 8) {
+  const Buffer a = make_buffer("A", u8, {1 << 20}), b = make_buffer("B", i8, {1 << 20}),
+               c = make_buffer("C", i32, {4 * high * wide}, BufferScope::kStack);
+  const Var t("t"), y("y"), x("x"), i("i"), j("j"), w("w");
+  const Expr at = Expr(y) * (4 * wide) + Expr(i) * (2 * wide) + Expr(x) * 2 + Expr(j);
+  Stmt s = make_store(
+      c, {at},
+      load(c, {at}) + cast(i32, load(a, {Expr(t) * 16 * high + Expr(y) * 2 * rows_apart + Expr(i) * rows_apart + w})) *
+                          cast(i32, load(b, {Expr(t) * 16 * wide + Expr(x) * 16 + Expr(j) * 8 + w})));
+  for (const auto& [var, extent] : {std::pair(w, 8), {j, 2}, {i, 2}})
+    s = make_for(var, make_int(0), make_int(extent), LoopKind::kWarp, s);
+  s = make_for(x, make_int(0), make_int(wide), LoopKind::kUnroll, s);
+  s = make_for(y, make_int(0), make_int(high), LoopKind::kUnroll, s);
+  s = make_for(t, make_int(0), make_int(steps), LoopKind::kSerial, s);
+  Module m;
+  m.kernels.push_back({"blocks", {a, b, c}, {}, s});
+  return m;
+}
+
+TEST(Nest, BlocksOfVectorRegistersTakeTheTimeOfTheirProductsOrOfTheirLoads) {
+  const Target target = Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n2");
+  const auto compute = [&](const Module& m, double products) {
+    const nest::Nests nests = nest::nests_of(m);
+    const nest::Summary f(nests.statements.at(0), target);
+    EXPECT_EQ(f.body_products(), products);
+    EXPECT_EQ(f.unit()->name, "mmla_u8s8");
+    return nest::cycles_of(f).compute;
+  };
+  EXPECT_EQ(compute(blocks(4, 4, 32), 16), 32 * 16 / 2.) << "two products a cycle";
+  EXPECT_EQ(compute(blocks(4, 4, 32, 1024), 16), 32 * (16 + 4) / 2.) << "four halves are joined";
+  EXPECT_EQ(compute(blocks(1, 8, 32, 4096), 8), 32 * (8 + 1 + 1) / 2.) << "loads: eight, and two halves";
+  EXPECT_EQ(compute(blocks(2, 2, 32), 4), 32 * 4) << "few sums wait for themselves";
+}
+
 }  // namespace
 }  // namespace hone

@@ -14,6 +14,7 @@
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/kernel/c_data.h"
 #include "compiler/codegen/llvm/kernel/checked_accesses.h"
+#include "compiler/codegen/llvm/kernel/emit_blocks.h"
 #include "compiler/codegen/llvm/kernel/emit_stmt.h"
 #include "compiler/codegen/llvm/kernel/emit_tiles.h"
 #include "compiler/codegen/llvm/kernel/thread_mode.h"
@@ -42,7 +43,8 @@ class ModuleEmitter {
     tables_ = table_unit(target, vector_bits_);
     has_masked_loads_ = has_x86_features(target, {"avx2"});
     has_masked_stores_ = has_x86_features(target, {"avx512f", "avx512vl"});
-    has_tiles_ = has_tile_nests(m, target);
+    has_tiles_ = has_nests(m, target, MatrixUnit::Registers::kTiles);
+    has_blocks_ = has_nests(m, target, MatrixUnit::Registers::kVectors);
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -214,7 +216,8 @@ class ModuleEmitter {
   MathUnits math_units_;
   TableUnit tables_;
   bool has_masked_loads_ = false, has_masked_stores_ = false;
-  bool has_tiles_ = false;  // some loops are nests that may run on tiles
+  bool has_tiles_ = false;   // some loops are nests that may run on tiles
+  bool has_blocks_ = false;  // or on vector registers of 2 x 2 sums
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
@@ -262,18 +265,18 @@ class BodyEmitter final : public StmtEmitter {
   }
 
   void emit_serial(const For* op) override {
-    if (tiles_) {
-      tiles_->forget();
+    if (nests_) {
+      nests_->forget();
       StmtEmitter::emit_serial(op);
-      return tiles_->forget();
+      return nests_->forget();
     }
     emit_region_or_loop(op);
   }
 
   void emit_all(const Seq* op) override {
-    if (tiles_) return StmtEmitter::emit_all(op);
+    if (nests_) return StmtEmitter::emit_all(op);
     const std::vector<Stmt>& all = op->stmts;
-    for (auto s = all.begin(); m_.has_tiles_ && s != all.end(); ++s) {
+    for (auto s = all.begin(); (m_.has_tiles_ || m_.has_blocks_) && s != all.end(); ++s) {
       std::optional<TileRegion> region = region_of(*s);
       if (!region) continue;
       // As many statements as are one region: their sums stay in registers from one to the next.
@@ -284,7 +287,8 @@ class BodyEmitter final : public StmtEmitter {
         region = std::move(longer);
       }
       // Zeros are filled into the tiles themselves.
-      const Stmt* zeros = s != all.begin() && fills_with_zeros(s[-1], *region) ? &s[-1] : nullptr;
+      const bool is_behind_zeros = region->unit().has_tiles() && s != all.begin() && fills_with_zeros(s[-1], *region);
+      const Stmt* zeros = is_behind_zeros ? &s[-1] : nullptr;
       if (const auto before = zeros ? s - 1 : s; before != all.begin()) emit(make_seq({all.begin(), before}));
       emit_region(make_seq({s, end}), *region, zeros);
       if (end != all.end()) emit(make_seq({end, all.end()}));
@@ -294,7 +298,7 @@ class BodyEmitter final : public StmtEmitter {
   }
 
   void emit_warp_loop(const For* op) override {
-    if (tiles_) return tiles_->emit_nest(region_->nests.at(op));
+    if (nests_) return nests_->emit_nest(region_->nests.at(op));
     emit_region_or_loop(op);
   }
 
@@ -304,26 +308,44 @@ class BodyEmitter final : public StmtEmitter {
     StmtEmitter::emit_serial(op);
   }
 
-  // Nothing where `s` is no statement that tiles execute.
+  // Nothing where `s` is no statement that a unit of matrices executes.
   std::optional<TileRegion> region_of(const Stmt& s) const {
-    if (!m_.has_tiles_ || in_vectors_ || m_.is_checked_) return std::nullopt;
-    return match_tile_region(s, m_.target_);
+    if ((!m_.has_tiles_ && !m_.has_blocks_) || in_vectors_) return std::nullopt;
+    std::optional<TileRegion> region = match_tile_region(s, m_.target_);
+    if (region && is_checked(*region)) region.reset();
+    return region;
   }
 
-  // On tiles, or in vectors where the process may not use them. `zeros`: a statement before it that fills the sums with
-  // zeros, where there is one.
+  // Whether an access of it is checked at run time, which registers are not.
+  bool is_checked(const TileRegion& region) const {
+    const auto has_check = [&](const TileNest::Operand& o) { return expr_.slot(o.buffer.get()).checked; };
+    return std::any_of(region.nests.begin(), region.nests.end(), [&](const auto& nest) {
+      return has_check(nest.second.a) || has_check(nest.second.b) || has_check(nest.second.c);
+    });
+  }
+
+  void emit_nests(const Stmt& s, const TileRegion& region, NestEmitter& nests) {
+    nests_ = &nests, region_ = &region;
+    nests.begin(region);
+    emit(s);
+    nests.end();
+    nests_ = nullptr, region_ = nullptr;
+  }
+
+  // `zeros`: a statement before it that fills the sums, of tiles, with zeros, where there is one.
   void emit_region(const Stmt& s, const TileRegion& region, const Stmt* zeros = nullptr) {
-    TileEmitter tiles(b_, expr_, m_.options_.tile_code);
+    if (region.unit().has_tiles()) return emit_on_tiles(s, region, zeros);
+    BlockEmitter blocks(b_, expr_);
+    emit_nests(s, region, blocks);
+  }
+
+  // On tiles, or in vectors where the process may not use them.
+  void emit_on_tiles(const Stmt& s, const TileRegion& region, const Stmt* zeros) {
+    TileEmitter tiles(b_, expr_, m_.options_.tile_code, zeros != nullptr);
     llvm::BasicBlock *on_tiles = block("tiles"), *otherwise = block("vectors"), *after = block("after");
     llvm::Instruction* branch =
         b_.CreateCondBr(TileInstructions(b_, m_.options_.tile_code).permitted(), on_tiles, otherwise);
-    emit_case(branch, on_tiles, after, [&] {
-      tiles_ = &tiles, region_ = &region;
-      tiles.begin(region, zeros != nullptr);
-      emit(s);
-      tiles.end();
-      tiles_ = nullptr, region_ = nullptr;
-    });
+    emit_case(branch, on_tiles, after, [&] { emit_nests(s, region, tiles); });
     emit_case(branch, otherwise, after, [&] {
       in_vectors_ = true;
       if (zeros) emit(*zeros);
@@ -497,7 +519,7 @@ class BodyEmitter final : public StmtEmitter {
   const CheckedAccesses& checked_;
   bool in_parallel_ = false;
   int loops_ = 0;
-  TileEmitter* tiles_ = nullptr;  // inside of a region that runs on tiles
+  NestEmitter* nests_ = nullptr;  // inside of a region that runs on a unit of matrices
   const TileRegion* region_ = nullptr;
   bool in_vectors_ = false;  // inside of its other form
 };

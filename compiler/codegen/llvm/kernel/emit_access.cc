@@ -263,12 +263,17 @@ Value* ExprEmitter::load_entries(const BufferSlot& slot, const Load* op) {
   return emit_table_lookup(b_, options_.tables, slot.base, emit(byte->value));
 }
 
-// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results.
+// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results. Of bytes up to
+// eight.
 Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
   const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
-  const int64_t rows = index ? interleaved_rows(index->offsets, kMostStride) : 0;
+  constexpr int64_t kMostRowsOfBytes = 8;
+  const int64_t bytes = op->dtype.lane_bytes();
+  const int64_t rows =
+      index ? interleaved_rows(index->offsets, bytes == 1 ? kMostRowsOfBytes : int64_t{kMostStride}) : 0;
   if (rows < 2 || (rows & (rows - 1)) != 0) return nullptr;
-  const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes / rows;
+  const int64_t lanes = op->dtype.lanes / rows;
+  if (bytes == 1 && lanes == 2) return load_interleaved_pairs(slot, index->base, index->offsets, rows);
   llvm::Type* type = llvm_type(b_, memory_type(op->dtype).with_lanes(static_cast<int>(lanes)));
   std::vector<Value*> parts;
   for (int64_t row = 0; row < rows; ++row)
@@ -283,6 +288,21 @@ Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
     parts.resize(half);
   }
   return parts[0];
+}
+
+// Rows of two bytes: NEON has no vectors of these, and LLVM would read them byte by byte.
+Value* ExprEmitter::load_interleaved_pairs(const BufferSlot& slot, const Expr& base,
+                                           const std::vector<int64_t>& offsets, int64_t rows) {
+  const auto count = static_cast<unsigned>(rows);
+  Value* pairs = llvm::PoisonValue::get(llvm::FixedVectorType::get(b_.getInt16Ty(), count));
+  std::vector<int> turns(2 * count);
+  for (unsigned row = 0; row < count; ++row) {
+    Value* pair = b_.CreateAlignedLoad(b_.getInt16Ty(), address(slot, base + offsets[row], 1).pointer, llvm::Align(1));
+    pairs = b_.CreateInsertElement(pairs, pair, row);
+    turns[row] = static_cast<int>(2 * row), turns[count + row] = static_cast<int>(2 * row + 1);
+  }
+  Value* bytes = b_.CreateBitCast(pairs, llvm::FixedVectorType::get(b_.getInt8Ty(), 2 * count));
+  return b_.CreateShuffleVector(bytes, turns);
 }
 
 // Most vectors are whole, where the last one of a row is not.

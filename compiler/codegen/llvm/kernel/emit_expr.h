@@ -164,6 +164,8 @@ class ExprEmitter {
   llvm::Value* load_entries(const BufferSlot& slot, const Load* op);
   /// Rows that are interleaved in the lanes, each read as a vector; null when the lanes do not lie so.
   llvm::Value* load_interleaved(const BufferSlot& slot, const Load* op);
+  llvm::Value* load_interleaved_pairs(const BufferSlot& slot, const Expr& base, const std::vector<int64_t>& offsets,
+                                      int64_t rows);
   /// A contiguous vector, in the active lanes.
   void store_masked(const BufferSlot& slot, llvm::Value* value, const Address& at, llvm::Align align);
   void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,

@@ -14,11 +14,11 @@ Value* TileEmitter::stride(const TileNest::Operand& operand) {
   return b_.getInt64(static_cast<uint64_t>(operand.stride * operand.buffer->dtype.lane_bytes()));
 }
 
-void TileEmitter::begin(const TileRegion& region, bool zero) {
+void TileEmitter::begin(const TileRegion& region) {
   region_ = &region;
   tiles_ = region.nests.begin()->second.unit->count;
   for (size_t c = 0; c < region.sums.size(); ++c)
-    if (zero)
+    if (zero_)
       code_.fill_with_zeros(static_cast<int>(c));
     else
       code_.load(static_cast<int>(c), pointer(region.sums[c]), stride(region.sums[c]));

@@ -1,24 +1,25 @@
 // Code of a region of nests on registers of tiles (tile_nest.h). Private to codegen/llvm.
 #pragma once
 
+#include "compiler/codegen/legalize/tile_nest.h"
 #include "compiler/codegen/llvm/kernel/emit_expr.h"
+#include "compiler/codegen/llvm/kernel/emit_nests.h"
 #include "compiler/codegen/llvm/kernel/tile_instructions.h"
-#include "compiler/codegen/llvm/kernel/tile_nest.h"
 
 namespace hone {
 
 /// The registers of one region: the first ones hold the tiles of C from begin() to end(), the others the tiles of A and
 /// B that were loaded last.
-class TileEmitter {
+class TileEmitter final : public NestEmitter {
  public:
-  TileEmitter(llvm::IRBuilderBase& b, ExprEmitter& expr, TileCode code) : b_(b), expr_(expr), code_(b, code) {}
+  /// `zero`: the sums begin at zero, else at what memory has.
+  TileEmitter(llvm::IRBuilderBase& b, ExprEmitter& expr, TileCode code, bool zero)
+      : b_(b), expr_(expr), code_(b, code), zero_(zero) {}
 
-  /// The sums begin at what memory has, or at `zero`.
-  void begin(const TileRegion& region, bool zero);
-  void emit_nest(const TileNest& nest);
-  /// What was loaded is not there any more, or not on all ways that lead here: where a loop begins and ends.
-  void forget();
-  void end();
+  void begin(const TileRegion& region) override;
+  void emit_nest(const TileNest& nest) override;
+  void forget() override;
+  void end() override;
 
  private:
   int loaded(const TileNest::Operand& operand, int beside);
@@ -28,6 +29,7 @@ class TileEmitter {
   llvm::IRBuilderBase& b_;
   ExprEmitter& expr_;
   TileInstructions code_;
+  const bool zero_;
   const TileRegion* region_ = nullptr;
   struct Loaded {
     TileNest::Operand operand;

@@ -39,13 +39,16 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
 /// A matrix product of pixels by channels, for one group.
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
-/// The unit of tiles that computes the convolution's products on `target`; null where it has none for them, the input
-/// channels are very few, or those of a pixel are no neighbours in memory.
+/// The unit of matrices that computes the convolution's products on `target`; null where it has none for them, the
+/// input channels are very few (of vector registers: not in whole steps of it), or those of a pixel are no neighbours
+/// in memory.
 const MatrixUnit* convolution_unit(const Workload& w, const Target& target);
 
-/// The same product on tiles, where there is a convolution_unit().
+/// The same product on that unit: of tiles, or of blocks in vector registers.
 void conv2d_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
                   std::unique_ptr<Schedule>* schedule);
+void conv2d_mmla(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
+                 std::unique_ptr<Schedule>* schedule);
 
 /// F(m x m, 3 x 3) where winograd_applies(). The knobs are declared once for all m, so that measurements of one m help
 /// the others.

@@ -248,10 +248,10 @@ const MatrixUnit* convolution_unit(const Workload& w, const Target& target) {
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
   if (c.n > 1 && is_padded(c) && !layout.blocked) return nullptr;
-  const MatrixUnit* unit = tile_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
+  const MatrixUnit* unit = nest_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
   // Fewer channels are gathered a few bytes at a time.
   constexpr int64_t kFewChannels = 8;
-  return unit && c.ci >= kFewChannels ? unit : nullptr;
+  return unit && (unit->has_tiles() ? c.ci >= kFewChannels : c.ci % unit->depth == 0) ? unit : nullptr;
 }
 
 void conv2d_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,

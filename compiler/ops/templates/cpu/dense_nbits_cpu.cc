@@ -8,6 +8,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/cpu/dense_nbits.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
@@ -149,7 +150,7 @@ void dense_nbits_cpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const MatrixUnit* unit = nbits_unit(w, target);
   if (!unit) return nbits_in_vectors(w, target, knobs, out);
   // Numbers are converted once for all rows of a tile.
-  const bool on_tiles = choose_tiles(knobs, nbits_shape(w).m >= unit->rows);
+  const bool on_tiles = choose_unit(*unit, knobs, nbits_shape(w).m >= unit->rows);
   knobs.when(!on_tiles);
   nbits_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
   knobs.when(on_tiles);

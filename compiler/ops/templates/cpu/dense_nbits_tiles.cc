@@ -79,9 +79,11 @@ void schedule_blocks(Schedule& s, const MatrixUnit& u, LoopRef at) {
 }  // namespace
 
 const MatrixUnit* nbits_unit(const Workload& w, const Target& target) {
-  const MatrixUnit* unit = tile_unit(target, "bf16", "bf16", "f32");
+  const MatrixUnit* unit = nest_unit(target, "bf16", "bf16", "f32");
   const NbitsShape& s = nbits_shape(w);
-  return unit && s.block % unit->depth == 0 && s.m > unit->rows / 4 && s.n > unit->columns / 4 ? unit : nullptr;
+  return unit && unit->has_tiles() && s.block % unit->depth == 0 && s.m > unit->rows / 4 && s.n > unit->columns / 4
+             ? unit
+             : nullptr;
 }
 
 void dense_nbits_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,

@@ -12,6 +12,7 @@
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
@@ -178,8 +179,12 @@ bool is_along_k(const Workload& w, const Target& target) {
   return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
 }
 
-// Tiles of which most is empty are left to vectors by default.
-bool fills_tiles(const ProductShape& p, const MatrixUnit& unit) {
+// Whether the unit computes the sums by default. Tiles of which most is empty are left to vectors; blocks of two rows
+// have twice the products an instruction of vectors has (docs/matrix-units.md), and where these have none for the
+// types, one row has more.
+bool suits_product(const MatrixUnit& unit, const Workload& w) {
+  const ProductShape& p = product_shape(w);
+  if (!unit.has_tiles()) return p.m > 1 || dot_intrinsic(w).empty();
   return 2 * p.m >= unit.rows && p.n >= unit.columns && 2 * p.k >= unit.depth;
 }
 
@@ -245,11 +250,11 @@ void matmul_in_vectors(const Workload& w, const Target& target, Knobs& knobs, st
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const MatrixUnit* unit = tile_unit_of(w, target);
   if (!unit) return matmul_in_vectors(w, target, knobs, out);
-  const bool on_tiles = choose_tiles(knobs, fills_tiles(product_shape(w), *unit));
-  knobs.when(!on_tiles);
-  matmul_in_vectors(w, target, knobs, on_tiles ? nullptr : out);
-  knobs.when(on_tiles);
-  matmul_tiles(w, target, *unit, knobs, on_tiles ? out : nullptr);
+  const bool on_unit = choose_unit(*unit, knobs, suits_product(*unit, w));
+  knobs.when(!on_unit);
+  matmul_in_vectors(w, target, knobs, on_unit ? nullptr : out);
+  knobs.when(on_unit);
+  matmul_tiles(w, target, *unit, knobs, on_unit ? out : nullptr);
 }
 
 }  // namespace hone

@@ -1,20 +1,27 @@
-// dense and batch_matmul on tiles: a block of sums, up to 4 tiles high or wide, stays in registers while k runs; then
-// the writer goes through its rows in vectors. B lies in panels of whole tiles (a constant is packed ahead, else each
-// task packs its columns); rows of A are read where they lie, or from such panels where k or the last tile is not full
-// or the input has a prologue. Zeros fill the panels' ends, so that every product is of full tiles.
+// dense and batch_matmul on a unit of matrices: a block of sums, some tiles or vector registers high and wide, stays in
+// registers while k runs; then the writer goes through its rows in vectors. B lies in panels of whole registers (a
+// constant is packed ahead, else each task packs its columns); rows of A are read where they lie, or from such panels
+// where k or the last block is not full or the input has a prologue. Zeros fill the panels' ends, so that every product
+// is a whole one.
 #include "compiler/ops/templates/cpu/matmul_tiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/products/product.h"
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
 
 struct TileChoices {
-  int64_t high, wide;   // tiles of a block
+  NestBlock block;
   Split rows, columns;  // chunks (one for each task), blocks of a chunk
   bool m_inside, pack_a;
   int64_t partition;
@@ -22,58 +29,57 @@ struct TileChoices {
 
 TileChoices choose_matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs) {
   const ProductShape& p = product_shape(w);
+  const bool on_tiles = unit.has_tiles();
+  const auto name = [&](std::string_view knob) { return fmt::format("{}_{}", on_tiles ? "tile" : "mmla", knob); };
   TileChoices x;
-  // Rows and columns, as two digits.
-  const int64_t tiles = knobs.choice("tiles", {11, 12, 21, 22, 13, 31, 14, 41},
-                                     p.m <= unit.rows      ? (p.n <= unit.columns ? 11 : 12)
-                                     : p.n <= unit.columns ? 21
-                                                           : 22);
-  x.high = tiles / 10, x.wide = tiles % 10;
-  const int64_t height = x.high * unit.rows, width = x.wide * unit.columns;
+  x.block = choose_block(unit, {.rows = p.m, .columns = p.n, .steps = ceil_div(p.k, unit.depth)},
+                         {.block = on_tiles ? "tiles" : "mmla_block", .unroll = "mmla_unroll_k"}, knobs);
+  const int64_t height = x.block.height(), width = x.block.width();
   const int64_t row_bytes = p.k * dtypes_of(w).in.bytes(),
                 l2_rows = std::max<int64_t>(1, target.l2_bytes / 2 / row_bytes);
   const std::vector<int64_t> counts = chunk_counts(ceil_div(p.m, unit.rows));
-  const int64_t blocks = ceil_div(p.m, height);
-  x.rows =
-      chunks(blocks, knobs.thread_choice("tile_tasks_m", counts, usual_chunks(counts, blocks, ceil_div(p.m, l2_rows))));
-  x.columns = chunks(ceil_div(p.n, width),
-                     knobs.thread_choice("tile_tasks_n", chunk_counts(ceil_div(p.n, unit.columns)),
-                                         std::min(ceil_div(p.n, width), 4 * static_cast<int64_t>(target.threads))));
-  x.m_inside = knobs.choice("tile_m_inside", {0, 1}, 1) != 0;
+  const int64_t row_blocks = ceil_div(p.m, height), row_tasks = ceil_div(p.m, l2_rows),
+                column_blocks = ceil_div(p.n, width), tasks = 4 * static_cast<int64_t>(target.threads);
+  x.rows = chunks(row_blocks, knobs.thread_choice(name("tasks_m"), counts,
+                                                  on_tiles ? usual_chunks(counts, row_blocks, row_tasks) : row_tasks));
+  // On one thread a copy of A that is read by all columns is made once.
+  x.columns =
+      chunks(column_blocks, knobs.thread_choice(name("tasks_n"), chunk_counts(ceil_div(p.n, unit.columns)),
+                                                on_tiles || target.threads > 1 ? std::min(column_blocks, tasks) : 1));
+  x.m_inside = knobs.choice(name("m_inside"), {0, 1}, 1) != 0;
   const bool is_whole = p.m % height == 0 && p.k % unit.depth == 0 && !changes_input(w);
-  x.pack_a = knobs.choice("tile_pack_a", {0, 1}, is_whole ? 0 : 1) != 0;
-  x.partition = knobs.thread_choice("tile_partition", {0, 1}, 0, kPartitionWords);
-  knobs.require("a block is not much larger than the product", height < p.m + unit.rows && width < p.n + unit.columns);
+  const bool is_read_often = !on_tiles && x.columns[1] >= kReadsThatPayACopy;
+  x.pack_a = knobs.choice(name("pack_a"), {0, 1}, is_whole && !is_read_often ? 0 : 1) != 0;
+  x.partition = knobs.thread_choice(name("partition"), {0, 1}, 0, kPartitionWords);
   knobs.require("rows of A that are read where they lie fill whole blocks", x.pack_a || is_whole);
   return x;
 }
 
-// Tiles of all blocks along an axis, also of those of the last chunk that lie behind its end.
-int64_t tiles_along(const Split& blocks, int64_t tiles_of_block) { return blocks[0] * blocks[1] * tiles_of_block; }
-
 int64_t steps_of(const ProductShape& p, const MatrixUnit& u) { return ceil_div(p.k, u.depth); }
 
-// [tiles][steps of k][rows][depth] of a matrix of rows, behind the batch.
+// [panels][steps of k][rows][depth] of a matrix of rows, behind the batch.
 Layout row_panels(const MatrixUnit& u, const ProductShape& p, const TileChoices& x) {
   const int row = p.batched ? 1 : 0, k = row + 1;
+  const int64_t height = x.block.panel_rows();
   Layout l;
   if (p.batched) l.dims.push_back({0, 1, p.b});
-  l.dims.insert(
-      l.dims.end(),
-      {{row, u.rows, tiles_along(x.rows, x.high)}, {k, u.depth, steps_of(p, u)}, {row, 1, u.rows}, {k, 1, u.depth}});
+  l.dims.insert(l.dims.end(), {{row, height, x.rows[0] * x.rows[1] * x.block.height() / height},
+                               {k, u.depth, steps_of(p, u)},
+                               {row, 1, height},
+                               {k, 1, u.depth}});
   return l;
 }
 
-// [tiles][steps of k][words][columns][word], behind the batch.
+// [panels][steps of k][words][columns][word], behind the batch.
 Layout column_panels(const MatrixUnit& u, const ProductShape& p, const TileChoices& x) {
   const int column = p.batched ? 2 : 0, k = 1;
+  const int64_t width = x.block.panel_columns();
   Layout l;
   if (p.batched) l.dims.push_back({0, 1, p.b});
-  l.dims.insert(l.dims.end(), {{column, u.columns, tiles_along(x.columns, x.wide)},
-                               {k, u.depth, steps_of(p, u)},
-                               {k, u.word, u.depth / u.word},
-                               {column, 1, u.columns},
-                               {k, 1, u.word}});
+  l.dims.insert(l.dims.end(),
+                {{column, width, x.columns[0] * x.columns[1] * x.block.width() / width}, {k, u.depth, steps_of(p, u)}});
+  if (u.depth > u.word) l.dims.push_back({k, u.word, u.depth / u.word});
+  l.dims.insert(l.dims.end(), {{column, 1, width}, {k, 1, u.word}});
   return l;
 }
 
@@ -96,7 +102,14 @@ void pack(Schedule& s, const Definition& d, const MatrixUnit& u, const ProductSh
   if (x.pack_a) {
     const BlockRef copy = is_filled ? filled.a : cache_first_input(s, d, product, BufferScope::kWorkspace);
     s.compute_at(copy, task);
-    s.vectorize(s.split(s.loop(copy, p.batched ? "i2" : "i1"), u.depth).second);
+    const auto [steps, step] = s.split(s.loop(copy, p.batched ? "i2" : "i1"), u.depth);
+    if (!u.has_tiles()) {
+      // As it is written: for each step the rows of a block.
+      const auto [panel, row] = s.split(s.loop(copy, p.batched ? "i1" : "i0"), x.block.panel_rows());
+      s.reorder({panel, steps, row, step});
+      s.unroll(row);
+    }
+    s.vectorize(step);
     s.transform_layout(s.buffer_of(copy), row_panels(u, p, x));
   }
   if (!p.batched) {
@@ -107,7 +120,8 @@ void pack(Schedule& s, const Definition& d, const MatrixUnit& u, const ProductSh
   const BlockRef copy = is_filled ? filled.b : s.cache_read("b", product, BufferScope::kWorkspace);
   s.compute_at(copy, task);
   // As it is written: words, whose elements are of neighbouring rows.
-  const auto [tile, column] = s.split(s.loop(copy, "i2"), u.columns);
+  const int64_t lanes = std::gcd(x.block.panel_columns(), kUsualMostLanes / u.word);
+  const auto [tile, column] = s.split(s.loop(copy, "i2"), lanes);
   const auto [words, word] = s.split(s.loop(copy, "i1"), u.word);
   s.reorder({tile, words, column, word});
   s.vectorize(s.fuse(column, word));
@@ -119,10 +133,14 @@ void pack(Schedule& s, const Definition& d, const MatrixUnit& u, const ProductSh
 const MatrixUnit* tile_unit_of(const Workload& w, const Target& target) {
   const DTypes& types = dtypes_of(w);
   if (types.tf32 || types.f16_runs || types.first_factor() != types.in) return nullptr;
-  const MatrixUnit* unit = tile_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
+  const MatrixUnit* unit = nest_unit(target, to_string(types.in), to_string(types.weight), to_string(types.accumulate));
   if (!unit) return nullptr;
   const ProductShape& p = product_shape(w);
-  return p.k > unit->depth / 4 && p.n > unit->columns / 4 ? unit : nullptr;
+  // The writer of a block of vector registers has at least a vector of columns.
+  constexpr int64_t kLeastColumns = 4;
+  const bool fits = unit->has_tiles() ? p.k > unit->depth / 4 && p.n > unit->columns / 4
+                                      : p.k % unit->depth == 0 && p.n >= kLeastColumns;
+  return fits ? unit : nullptr;
 }
 
 void matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& unit, Knobs& knobs,
@@ -137,8 +155,8 @@ void matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& uni
   const Filled filled = fill_k(s, unit, p, sum);
 
   const auto axes = s.loops(writer);  // (b,) m, n
-  const auto rows = s.split(axes[axes.size() - 2], std::vector<int64_t>{x.rows[0], x.rows[1], x.high * unit.rows});
-  const auto columns = s.split(axes.back(), std::vector<int64_t>{x.columns[0], x.columns[1], x.wide * unit.columns});
+  const auto rows = s.split(axes[axes.size() - 2], std::vector<int64_t>{x.rows[0], x.rows[1], x.block.height()});
+  const auto columns = s.split(axes.back(), std::vector<int64_t>{x.columns[0], x.columns[1], x.block.width()});
   std::vector<LoopRef> tasks(axes.begin(), axes.end() - 2);
   tasks.insert(tasks.end(), {columns[0], rows[0]});
   std::vector<LoopRef> order = tasks;
@@ -147,16 +165,12 @@ void matmul_tiles(const Workload& w, const Target& target, const MatrixUnit& uni
   s.reorder(order);
   const LoopRef task = fuse_all(s, tasks);
   s.vectorize(columns[2]);
+  if (!unit.has_tiles()) s.unroll(rows[2]);
 
   s.compute_at(sum, x.m_inside ? rows[1] : columns[1]);
   const auto [tile_m, row] = s.split(s.loop(sum, "m"), unit.rows);
   const auto [tile_n, column] = s.split(s.loop(sum, "n"), unit.columns);
-  const auto k = s.split(s.loop(sum, "k"), std::vector<int64_t>{0, unit.depth / unit.word, unit.word});
-  s.reorder({k[0], tile_m, tile_n, row, column, k[1], k[2]});
-  const BlockRef zeros = s.decompose_reduction(sum, k[0]);
-  s.vectorize(s.loops(zeros).back());
-  s.unroll(tile_m);
-  s.unroll(tile_n);
+  schedule_steps(s, sum, s.loop(sum, "k"), {}, {tile_m, tile_n, row, column}, x.block);
   pack(s, d, unit, p, x, sum, filled, task);
   s.tensorize(sum, row, unit.name);
   s.parallel(task);

@@ -1,4 +1,4 @@
-// dense and batch_matmul on a unit of tiles (target/matrix_units.h).
+// dense and batch_matmul on a unit of matrices (target/matrix_units.h).
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace hone {
 
 /// The unit that computes the workload's products on `target`; null where it has none for them, or k or n fill a
-/// quarter of a tile at most.
+/// quarter of a tile at most (of vector registers: k is not in whole steps, or n less than a vector of sums).
 const MatrixUnit* tile_unit_of(const Workload& w, const Target& target);
 
 /// Declares or reads the knobs, and makes the schedule where `out` is not null.

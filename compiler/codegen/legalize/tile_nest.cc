@@ -1,7 +1,6 @@
-#include "compiler/codegen/llvm/kernel/tile_nest.h"
+#include "compiler/codegen/legalize/tile_nest.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "compiler/arith/linear.h"
@@ -12,9 +11,21 @@
 namespace hone {
 namespace {
 
-constexpr size_t kLoops = 4;              // i, j, k, w
-constexpr int64_t kRow = 16, kRows = 16;  // elements and rows of C in a tile
-using Vars = std::array<const VarNode*, kLoops>;
+constexpr size_t kMostLoops = 4;
+using Vars = std::vector<const VarNode*>;
+
+// The loops of a unit's nest, and the coefficients of their variables in the indices of the operands: i, j, k, w, or
+// without k where a step has one word.
+struct Pattern {
+  std::vector<int64_t> extents, of_a, of_b, of_c;
+  size_t row_of_b;  // the loop over B's rows
+};
+
+Pattern pattern_of(const MatrixUnit& u) {
+  const int64_t words = u.depth / u.word;
+  if (words == 1) return {{u.rows, u.columns, u.word}, {0, 0, 1}, {0, 0, 1}, {0, 1, 0}, 1};
+  return {{u.rows, u.columns, words, u.word}, {0, 0, u.word, 1}, {0, u.word, 0, 1}, {0, 1, 0, 0}, 2};
+}
 
 // A factor: cast(type of sums, x[index]).
 const Load* factor_of(const Expr& e) {
@@ -26,7 +37,7 @@ const Load* factor_of(const Expr& e) {
 // The operand whose index has these coefficients of the nest's variables; that of variable `row` is free and becomes
 // the stride.
 std::optional<TileNest::Operand> operand_of(const Buffer& buffer, const Expr& index, const Vars& vars, size_t row,
-                                            const std::array<int64_t, kLoops>& coefficients) {
+                                            const std::vector<int64_t>& coefficients) {
   const auto form = linear_of(index);
   if (!form) return std::nullopt;
   Linear first;
@@ -37,7 +48,7 @@ std::optional<TileNest::Operand> operand_of(const Buffer& buffer, const Expr& in
       return std::nullopt;
     first.terms.push_back(t);
   }
-  for (size_t v = 0; v < kLoops; ++v)
+  for (size_t v = 0; v < vars.size(); ++v)
     if (v != row && form->coefficient_of(vars[v]) != coefficients[v]) return std::nullopt;
   return TileNest::Operand{buffer, first.to_expr(), form->coefficient_of(vars[row])};
 }
@@ -54,13 +65,13 @@ bool TileNest::Operand::is(const Operand& o) const {
 
 std::optional<TileNest> match_tile_nest(const For* outermost, const Target& target) {
   Vars vars;
-  std::array<int64_t, kLoops> extents;
+  std::vector<int64_t> extents;
   Stmt body;
-  const For* loop = outermost;
-  for (size_t l = 0; l < kLoops; ++l, loop = as<For>(body)) {
-    const auto extent = loop ? as_const_int(loop->extent) : std::nullopt;
-    if (!extent || loop->loop != LoopKind::kWarp || !is_const(loop->min, 0)) return std::nullopt;
-    vars[l] = loop->var.get(), extents[l] = *extent;
+  for (const For* loop = outermost; loop; loop = as<For>(body)) {
+    const auto extent = as_const_int(loop->extent);
+    if (!extent || vars.size() == kMostLoops || loop->loop != LoopKind::kWarp || !is_const(loop->min, 0))
+      return std::nullopt;
+    vars.push_back(loop->var.get()), extents.push_back(*extent);
     body = loop->body;
   }
   const Store* store = as<Store>(body);
@@ -73,11 +84,12 @@ std::optional<TileNest> match_tile_nest(const For* outermost, const Target& targ
   const Load *x = factor_of(product->a), *y = factor_of(product->b);
   if (!x || !y || product->dtype != store->buffer->dtype) return std::nullopt;
   for (const auto& [a, b] : {std::pair(x, y), std::pair(y, x)}) {
-    const MatrixUnit* unit = tile_unit(target, to_string(a->dtype), to_string(b->dtype), to_string(product->dtype));
-    if (!unit || extents != std::array{unit->rows, unit->columns, unit->depth / unit->word, unit->word}) continue;
-    const auto of_a = operand_of(a->buffer, a->indices[0], vars, 0, {0, 0, unit->word, 1}),
-               of_b = operand_of(b->buffer, b->indices[0], vars, 2, {0, unit->word, 0, 1}),
-               of_c = operand_of(store->buffer, store->indices[0], vars, 0, {0, 1, 0, 0});
+    const MatrixUnit* unit = nest_unit(target, to_string(a->dtype), to_string(b->dtype), to_string(product->dtype));
+    const std::optional<Pattern> pattern = unit ? std::optional(pattern_of(*unit)) : std::nullopt;
+    if (!pattern || extents != pattern->extents) continue;
+    const auto of_a = operand_of(a->buffer, a->indices[0], vars, 0, pattern->of_a),
+               of_b = operand_of(b->buffer, b->indices[0], vars, pattern->row_of_b, pattern->of_b),
+               of_c = operand_of(store->buffer, store->indices[0], vars, 0, pattern->of_c);
     const auto is_apart = [&](const Load* l) { return !l->buffer.same_as(store->buffer); };
     // Rows of C that overlapped would be stored over each other.
     if (of_a && of_b && of_c && of_c->stride >= unit->columns && is_apart(a) && is_apart(b))
@@ -161,16 +173,16 @@ class RegionMatcher {
         std::find_if(region.sums.begin(), region.sums.end(), [&](const TileNest::Operand& c) { return c.is(nest->c); });
     if (known == region.sums.end()) {
       for (const TileNest::Operand& c : region.sums)
-        if (!are_apart(c, nest->c)) return false;
+        if (!are_apart(c, nest->c, *nest->unit)) return false;
       region.sums.push_back(nest->c);
     }
-    const size_t most = static_cast<size_t>(nest->unit->count) - 2;  // a tile of A and one of B
+    const size_t most = static_cast<size_t>(nest->unit->count) - 2;  // one of A and one of B
     region.nests.emplace(loop, std::move(*nest));
     return region.sums.size() <= most;
   }
 
-  // Whether no row of one overlaps a row of the other; rows of one tile do not (match_tile_nest()).
-  static bool are_apart(const TileNest::Operand& x, const TileNest::Operand& y) {
+  // Whether no row of one overlaps a row of the other; rows of one of them do not (match_tile_nest()).
+  static bool are_apart(const TileNest::Operand& x, const TileNest::Operand& y, const MatrixUnit& u) {
     if (!x.buffer.same_as(y.buffer)) return true;
     const auto a = linear_of(x.first), b = linear_of(y.first);
     const auto distance = a && b ? add(*b, *a, -1) : std::nullopt;
@@ -178,8 +190,10 @@ class RegionMatcher {
     // Rows of y begin `between` behind those of x, a number of whole rows left out.
     const int64_t between = ((distance->constant % x.stride) + x.stride) % x.stride;
     const int64_t rows = (distance->constant - between) / x.stride;
-    return (between >= kRow && between + kRow <= x.stride) || rows >= kRows || rows <= -kRows - (between > 0 ? 1 : 0);
+    return (between >= u.columns && between + u.columns <= x.stride) || rows >= u.rows ||
+           rows <= -u.rows - (between > 0 ? 1 : 0);
   }
+
   const Target& target_;
   std::vector<const VarNode*> around_;
 };
@@ -197,7 +211,8 @@ bool fills_with_zeros(const Stmt& s, const TileRegion& region) {
   const int64_t elements = sums->shape.size() == 1 ? as_const_int(sums->shape[0]).value_or(0) : 0;
   const bool is_all = std::all_of(region.sums.begin(), region.sums.end(),
                                   [&](const TileNest::Operand& c) { return c.buffer.same_as(sums); });
-  if (!is_all || elements != static_cast<int64_t>(region.sums.size()) * kRows * kRow) return false;
+  if (!is_all || elements != static_cast<int64_t>(region.sums.size()) * region.unit().rows * region.unit().columns)
+    return false;
   std::vector<const For*> loops;
   Stmt body = s;
   for (const For* loop = as<For>(body); loop; loop = as<For>(body)) {
@@ -245,10 +260,21 @@ Stmt region_in_vectors(const Stmt& s, const TileRegion& region) {
   return InVectors(region)(s);
 }
 
-bool has_tile_nests(const Module& m, const Target& target) {
+std::vector<Stmt> with_nests_joined(const Seq& s) {
+  const auto is_nest = [](const Stmt& one) { return as<For>(one) && as<For>(one)->loop == LoopKind::kWarp; };
+  std::vector<Stmt> parts;
+  for (auto from = s.stmts.begin(); from != s.stmts.end();) {
+    const auto to = is_nest(*from) ? std::find_if_not(from, s.stmts.end(), is_nest) : from + 1;
+    parts.push_back(make_seq(std::vector<Stmt>(from, to)));
+    from = to;
+  }
+  return parts.size() == 1 || parts.size() == s.stmts.size() ? std::vector<Stmt>() : parts;
+}
+
+bool has_nests(const Module& m, const Target& target, MatrixUnit::Registers registers) {
   const std::span<const MatrixUnit> units = matrix_units();
   const bool has_unit = std::any_of(units.begin(), units.end(), [&](const MatrixUnit& u) {
-    return u.registers == MatrixUnit::Registers::kTiles && target.has(u.feature);
+    return u.is_nest() && u.registers == registers && target.has(u.feature);
   });
   return has_unit && std::any_of(m.kernels.begin(), m.kernels.end(),
                                  [](const Function& f) { return holds_loop(f.body, LoopKind::kWarp); });
