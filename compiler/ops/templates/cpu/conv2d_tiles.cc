@@ -15,6 +15,7 @@
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/cpu/conv2d.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/windows/conv_shape.h"
 #include "compiler/ops/windows/convolution.h"
@@ -52,8 +53,8 @@ class TileConvolution {
   void schedule_gather(Schedule& s, LoopRef task) const;
   void lay_out(Schedule& s, const Definition& d, int64_t k) const;
 
-  int64_t height() const { return high_ * unit_.rows; }
-  int64_t width() const { return wide_ * unit_.columns; }
+  int64_t height() const { return block_.height(); }
+  int64_t width() const { return block_.width(); }
   // Blocks of the input's channels where the config chooses them.
   int64_t own_block() const { return std::gcd(c_.ci, unit_.depth); }
   // Channels of the input that are neighbours in memory.
@@ -68,16 +69,15 @@ class TileConvolution {
   const LayoutChoice& layout_;
   const int64_t pixels_, steps_, element_;  ///< steps: of k, each as deep as a tile
 
-  int64_t high_ = 1, wide_ = 1;  ///< tiles of a block
-  Split tasks_;                  ///< tasks of pixels, and blocks of one
+  NestBlock block_;
+  Split tasks_;  ///< tasks of pixels, and blocks of one
   int64_t gather_ = kTask;
   bool oc_inside_ = true;  ///< whether a task runs through the channels of its pixels, or has one block of them
 };
 
 void TileConvolution::choose(Knobs& knobs) {
-  const int64_t usual = pixels_ <= unit_.rows ? (c_.co <= unit_.columns ? 11 : 12) : c_.co <= unit_.columns ? 21 : 22;
-  const int64_t tiles = knobs.choice("t_tiles", {11, 12, 21, 22, 13, 31, 14, 41}, usual);
-  high_ = tiles / 10, wide_ = tiles % 10;
+  block_ = choose_block(unit_, {.rows = pixels_, .columns = c_.co, .steps = steps_}, {.block = "t_tiles", .unroll = {}},
+                        knobs);
   // A task's gathered rows, which all channels meet, stay in half of L2.
   const int64_t row_bytes = element_ * steps_ * unit_.depth,
                 rows_in_l2 = std::max<int64_t>(height(), target_.l2_bytes / 2 / row_bytes);
@@ -94,7 +94,7 @@ void TileConvolution::choose(Knobs& knobs) {
                                                        : kTask,
                          kTileGatherWords);
   const bool has_image = gather_ == kImage || gather_ == kImageBefore;
-  const int64_t blocks = has_image ? ceil_div(c_.oh, high_) : std::max<int64_t>(1, ceil_div(pixels_, height()));
+  const int64_t blocks = has_image ? ceil_div(c_.oh, block_.high) : std::max<int64_t>(1, ceil_div(pixels_, height()));
   const std::vector<int64_t> counts = chunk_counts(ceil_div(pixels_, unit_.rows));
   const int64_t least = std::max<int64_t>(ceil_div(pixels_, rows_in_l2), target_.threads);
   tasks_ = chunks(blocks, knobs.thread_choice("t_tasks", counts, usual_chunks(counts, blocks, least)));
@@ -102,8 +102,6 @@ void TileConvolution::choose(Knobs& knobs) {
   knobs.require("rows that a task does not gather itself fill whole blocks", gather_ == kTask || has_image || is_whole);
   knobs.require("rows are gathered once",
                 gather_ == kNobody || gather_ == kImageBefore || oc_inside_ == (gather_ == kTask || gather_ == kImage));
-  knobs.require("a block is not much larger than the product",
-                height() < pixels_ + unit_.rows && width() < c_.co + unit_.columns);
   knobs.require("blocks of channels are those of the layout, or parts of them",
                 !layout_.out_block || width() % layout_.out_block == 0 || layout_.out_block % width() == 0);
 }
@@ -132,18 +130,13 @@ LoopRef TileConvolution::schedule_product(Schedule& s, LoopRef block) const {
   s.compute_at(product, block);
   const auto [p_o, p_i] = s.split(s.loop(product, "p"), unit_.rows);
   const auto [oc_o, oc_i] = s.split(s.loop(product, "oc"), unit_.columns);
-  const auto k = s.split(s.loop(product, "k"), std::vector<int64_t>{steps_, unit_.depth / unit_.word, unit_.word});
-  s.reorder({k[0], p_o, oc_o, p_i, oc_i, k[1], k[2]});
-  const BlockRef zeros = s.decompose_reduction(product, k[0]);
-  s.vectorize(s.loops(zeros).back());
-  s.unroll(p_o);
-  s.unroll(oc_o);
+  schedule_steps(s, product, s.loop(product, "k"), {}, {p_o, oc_o, p_i, oc_i}, block_);
   return p_i;
 }
 
 std::unique_ptr<Schedule> TileConvolution::schedule_image_rows() const {
   const ImageRows image =
-      image_rows(w_, unit_.depth, tasks_[0] * tasks_[1] * high_, ceil_div(c_.ow, unit_.rows) * unit_.rows);
+      image_rows(w_, unit_.depth, tasks_[0] * tasks_[1] * block_.high, ceil_div(c_.ow, unit_.rows) * unit_.rows);
   const Definition d = convolution_of_image_rows(w_, image);
   auto out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = *out;
@@ -170,12 +163,12 @@ std::unique_ptr<Schedule> TileConvolution::schedule_image_rows() const {
   return out;
 }
 
-// Blocks of `high_` rows of a tile's pixels each. Returns the loop in which one is computed.
+// Blocks of `block_.high` rows of a tile's pixels each. Returns the loop in which one is computed.
 LoopRef TileConvolution::schedule_image_writer(Schedule& s, BlockRef writer, LoopRef* task) const {
   const auto axes = s.loops(writer);  // n, oc, oh, ow
   const auto [oc_o, oc_tile] = s.split(axes[1], width());
   const ChannelTileLoops lanes = split_channel_tile(s, oc_tile, layout_);
-  const auto rows = s.split(axes[2], std::vector<int64_t>{tasks_[0], tasks_[1], high_});
+  const auto rows = s.split(axes[2], std::vector<int64_t>{tasks_[0], tasks_[1], block_.high});
   const auto [column_o, column_i] = s.split(axes[3], unit_.rows);
   std::vector<LoopRef> outer{axes[0], rows[0], oc_o, rows[1], column_o};
   if (!oc_inside_) outer = {oc_o, axes[0], rows[0], rows[1], column_o};
@@ -211,7 +204,7 @@ void TileConvolution::schedule_gather(Schedule& s, LoopRef task) const {
   const int64_t lanes = is_pixel && !layout_.blocked ? unit_.depth : std::min(neighbours(), unit_.depth);
   s.vectorize(s.split(channels, lanes).second);
   if (gather_ == kBefore) s.parallel(p);
-  const int64_t tiles = tasks_[0] * tasks_[1] * high_;
+  const int64_t tiles = tasks_[0] * tasks_[1] * block_.high;
   if (has_whole_channels())
     s.transform_layout(
         "rows", Layout{{{0, unit_.rows, tiles}, {1, unit_.depth, steps_}, {0, 1, unit_.rows}, {1, 1, unit_.depth}}});
@@ -225,7 +218,7 @@ void TileConvolution::schedule_gather(Schedule& s, LoopRef task) const {
 void TileConvolution::lay_out(Schedule& s, const Definition& d, int64_t k) const {
   lay_out_first_input(
       s, d, activation_layout(layout_, layout_.in_block ? layout_.in_block : own_block(), {c_.n, c_.ci, c_.h, c_.w}));
-  s.transform_layout("columns", Layout{{{0, unit_.columns, ceil_div(c_.co, width()) * wide_},
+  s.transform_layout("columns", Layout{{{0, unit_.columns, ceil_div(c_.co, width()) * block_.wide},
                                         {1, unit_.depth, k / unit_.depth},
                                         {1, unit_.word, unit_.depth / unit_.word},
                                         {0, 1, unit_.columns},

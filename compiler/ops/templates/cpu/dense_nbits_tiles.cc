@@ -6,37 +6,36 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/cpu/nest_block.h"
 #include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
 
 struct NbitsTiles {
-  int64_t high, wide;   // tiles of a block of rows by columns
+  NestBlock block;
   Split rows, columns;  // chunks (one for each task), blocks of a chunk
   int64_t partition;
 };
 
 NbitsTiles choose_nbits_tiles(const NbitsShape& s, const Target& target, const MatrixUnit& unit, Knobs& knobs) {
   NbitsTiles x;
-  // Rows and columns, as two digits.
-  const int64_t tiles = knobs.choice("tiles", {11, 12, 21, 22, 13, 31, 14, 41}, s.m <= unit.rows ? 12 : 22);
-  x.high = tiles / 10, x.wide = tiles % 10;
-  const int64_t height = x.high * unit.rows, width = x.wide * unit.columns;
+  x.block = choose_block(unit, {.rows = s.m, .columns = s.n, .steps = s.block / unit.depth},
+                         {.block = "tiles", .unroll = {}}, knobs);
+  const int64_t height = x.block.height(), width = x.block.width();
   x.rows =
       chunks(ceil_div(s.m, height), knobs.thread_choice("tile_tasks_m", chunk_counts(ceil_div(s.m, unit.rows)), 1));
   x.columns = chunks(ceil_div(s.n, width),
                      knobs.thread_choice("tile_tasks_n", chunk_counts(ceil_div(s.n, unit.columns)),
                                          std::min(ceil_div(s.n, width), 4 * static_cast<int64_t>(target.threads))));
   x.partition = knobs.thread_choice("tile_partition", {0, 1}, 0, kPartitionWords);
-  knobs.require("a block is not much larger than the product", height < s.m + unit.rows && width < s.n + unit.columns);
   return x;
 }
 
 // A's parts as [part][tiles][steps of k][rows][depth].
 void lay_out_parts(Schedule& s, const NbitsShape& shape, const MatrixUnit& u, const NbitsTiles& x, int64_t parts) {
   s.transform_layout("parts", Layout{{{0, 1, parts},
-                                      {1, u.rows, x.rows[0] * x.rows[1] * x.high},
+                                      {1, u.rows, x.rows[0] * x.rows[1] * x.block.high},
                                       {2, u.depth, shape.k / u.depth},
                                       {1, 1, u.rows},
                                       {2, 1, u.depth}}});
@@ -51,7 +50,7 @@ void schedule_numbers(Schedule& s, const NbitsShape& shape, const MatrixUnit& u,
   s.reorder({tile, bits, number, column});
   s.unroll(number);
   s.vectorize(column);
-  s.transform_layout("numbers", Layout{{{0, u.columns, x.columns[0] * x.columns[1] * x.wide},
+  s.transform_layout("numbers", Layout{{{0, u.columns, x.columns[0] * x.columns[1] * x.block.wide},
                                         {1, u.depth, shape.k / u.depth},
                                         {1, u.word, u.depth / u.word},
                                         {0, 1, u.columns},
@@ -59,21 +58,16 @@ void schedule_numbers(Schedule& s, const NbitsShape& shape, const MatrixUnit& u,
 }
 
 // The sums of one block along k, of the rows and columns of `at`.
-void schedule_blocks(Schedule& s, const MatrixUnit& u, LoopRef at) {
+void schedule_blocks(Schedule& s, const NestBlock& block, LoopRef at) {
   const BlockRef sums = s.block("blocks");
   s.set_scope(sums, BufferScope::kStack);
   s.compute_at(sums, at);
-  const auto [tile_m, row] = s.split(s.loop(sums, "m"), u.rows);
-  const auto [tile_n, column] = s.split(s.loop(sums, "n"), u.columns);
-  const auto k = s.split(s.loop(sums, "number"), std::vector<int64_t>{0, u.depth / u.word, u.word});
+  const auto [tile_m, row] = s.split(s.loop(sums, "m"), block.unit->rows);
+  const auto [tile_n, column] = s.split(s.loop(sums, "n"), block.unit->columns);
   const LoopRef part = s.loop(sums, "part");
-  s.reorder({k[0], part, tile_m, tile_n, row, column, k[1], k[2]});
-  const BlockRef zeros = s.decompose_reduction(sums, k[0]);
-  s.vectorize(s.loops(zeros).back());
+  schedule_steps(s, sums, s.loop(sums, "number"), {part}, {tile_m, tile_n, row, column}, block);
   s.unroll(part);
-  s.unroll(tile_m);
-  s.unroll(tile_n);
-  s.tensorize(sums, row, u.name);
+  s.tensorize(sums, row, block.unit->name);
 }
 
 }  // namespace
@@ -91,13 +85,13 @@ void dense_nbits_tiles(const Workload& w, const Target& target, const MatrixUnit
   const NbitsShape& shape = nbits_shape(w);
   const NbitsTiles x = choose_nbits_tiles(shape, target, unit, knobs);
   if (!out) return;
-  const Definition d = dense_nbits_in_parts(w, x.rows[0] * x.rows[1] * x.high * unit.rows);
+  const Definition d = dense_nbits_in_parts(w, x.rows[0] * x.rows[1] * x.block.height());
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_tile(s, d);
   const auto axes = s.loops(writer);
-  const auto rows = s.split(axes[0], std::vector<int64_t>{x.rows[0], x.rows[1], x.high * unit.rows});
-  const auto columns = s.split(axes[1], std::vector<int64_t>{x.columns[0], x.columns[1], x.wide * unit.columns});
+  const auto rows = s.split(axes[0], std::vector<int64_t>{x.rows[0], x.rows[1], x.block.height()});
+  const auto columns = s.split(axes[1], std::vector<int64_t>{x.columns[0], x.columns[1], x.block.width()});
   s.reorder({columns[0], rows[0], columns[1], rows[1], rows[2], columns[2]});
   const LoopRef task = s.fuse(columns[0], rows[0]);
   s.vectorize(columns[2]);
@@ -106,7 +100,7 @@ void dense_nbits_tiles(const Workload& w, const Target& target, const MatrixUnit
   const LoopRef block = s.loop(product, "block");
   s.reorder({block, s.loop(product, "m"), s.loop(product, "n")});
   s.vectorize(s.loop(product, "n"));
-  schedule_blocks(s, unit, block);
+  schedule_blocks(s, x.block, block);
   s.decompose_reduction(product, block);
   schedule_numbers(s, shape, unit, x, columns[1]);
 
@@ -120,7 +114,7 @@ void dense_nbits_tiles(const Workload& w, const Target& target, const MatrixUnit
   share_rows(s, shape, parts[1]);
   lay_out_parts(s, shape, unit, x, parts_of(w));
   sum_rows(s, d, shape);
-  lay_out_weights(s, shape, x.wide * unit.columns);
+  lay_out_weights(s, shape, x.block.width());
   s.parallel(task);
   s.annotate("partition", x.partition);
 }
