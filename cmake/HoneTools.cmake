@@ -97,7 +97,7 @@ endfunction()
 
 # hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, known to ctest; the
 # target tests_LABEL builds all of a label. Programs that work in their own process alone are run a suite at a time,
-# those that start others, or take long, a case at a time.
+# those that start others, or take long, a case at a time (HONE_TEST_SUITES: a suite, too).
 function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
@@ -109,7 +109,7 @@ function(hone_test name label)
     add_custom_target(tests_${label})
   endif()
   add_dependencies(tests_${label} ${name})
-  if(label MATCHES "^(unit|error|golden|fuzz|gpu)$")
+  if(label MATCHES "^(unit|error|golden|fuzz|gpu|property)$" OR HONE_TEST_SUITES)
     hone_suites(${name} ${label})
     return()
   endif()
@@ -118,6 +118,13 @@ function(hone_test name label)
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES
     PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
+endfunction()
+
+# hone_all_draws(NAME): a slow test more: the program NAME, which draws random cases, with all of them
+# (tests/fakes/draws.h).
+function(hone_all_draws name)
+  add_test(NAME slow.AllDraws.${name} COMMAND ${name})
+  set_tests_properties(slow.AllDraws.${name} PROPERTIES LABELS slow TIMEOUT 3600 ENVIRONMENT HONE_DRAWS=all)
 endfunction()
 
 # hone_suites(NAME LABEL): a test for ctest for each suite of the program NAME (cmake/HoneSuites.cmake).

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/gpu/opencl.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/logical_elements.h"
 
 namespace hone {
@@ -19,6 +21,23 @@ T ok_or_throw(StatusOr<T> value) {
 inline void ok_or_throw(const Status& status) {
   if (!status.ok()) throw std::runtime_error(std::string(status.message()));
 }
+
+/// PoCL compiles without LLVM's optimizations while this lives, in half of the time: what a program computes is to be
+/// seen, not how fast. With them where all random cases are drawn.
+class QuickPocl {
+ public:
+  QuickPocl() {
+    if (!draws_all()) setenv(kFlags, "-cl-opt-disable", 1);
+  }
+  ~QuickPocl() {
+    if (!draws_all()) unsetenv(kFlags);
+  }
+  QuickPocl(const QuickPocl&) = delete;
+  QuickPocl& operator=(const QuickPocl&) = delete;
+
+ private:
+  static constexpr const char* kFlags = "POCL_EXTRA_BUILD_FLAGS";
+};
 
 /// Logical elements of the outputs of `m`, one output behind the other, on `device`. Throws the device's error.
 inline std::vector<char> run_on(Device& device, const Module& m, const std::vector<std::vector<char>>& inputs) {

@@ -17,6 +17,7 @@
 #include "compiler/host/local_kernel.h"
 #include "compiler/lower/layout_functions.h"
 #include "compiler/reference/reference.h"
+#include "tests/fakes/draws.h"
 
 namespace hone {
 
@@ -136,8 +137,8 @@ class ReferenceRun {
 
 /// The default and random configs, `count` in all where the space has as many, of those whose text begins with
 /// `prefix`.
-inline std::vector<Config> some_configs(const Space& space, size_t count, std::mt19937_64& rng,
-                                        std::string_view prefix = "") {
+inline std::vector<Config> default_and_random(const Space& space, size_t count, std::mt19937_64& rng,
+                                              std::string_view prefix = "") {
   std::vector<Config> configs;
   const auto take = [&](const Config& c) {
     if (space.print(c).starts_with(prefix)) configs.push_back(c);
@@ -152,10 +153,16 @@ inline std::vector<Config> some_configs(const Space& space, size_t count, std::m
   return configs;
 }
 
-/// Runs `config_count` configs that are made for `made_for` (two threads), compiled for this machine, and of the first
-/// one, the default where it begins with `prefix`, the row-major form too, which artifacts have; fails the test at the
-/// first that disagrees with the reference. With models in the place of tiles, they are compiled for `made_for`, which
-/// is this machine with tiles.
+/// The same, but the default and a third of the others where not all are drawn.
+inline std::vector<Config> some_configs(const Space& space, size_t count, std::mt19937_64& rng,
+                                        std::string_view prefix = "") {
+  return default_and_random(space, draws(1 + (count + 1) / 3, count), rng, prefix);
+}
+
+/// Runs some configs, `config_count` of some_configs(), that are made for `made_for` (two threads), compiled for this
+/// machine, and of the first one, the default where it begins with `prefix`, the row-major form too, which artifacts
+/// have; fails the test at the first that disagrees with the reference. With models in the place of tiles, they are
+/// compiled for `made_for`, which is this machine with tiles.
 inline void expect_configs_match_reference(const Workload& w, const Target& made_for, size_t config_count,
                                            uint64_t seed, std::string_view prefix = "",
                                            TileCode tile_code = TileCode::kInstructions) {

@@ -12,6 +12,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/reference/reference.h"
 #include "tests/fakes/cpu_workloads.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/f16_workloads.h"
 #include "tests/fakes/workloads.h"
 
@@ -38,9 +39,9 @@ TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
   const Target target = Target::parse(dtypes_of(w).f16_runs ? "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2"
                                                             : "llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   const Space space = make_space(w, target);
-  std::mt19937_64 rng(11);  // over all shapes more than 20,000 configs
+  std::mt19937_64 rng(11);  // over all shapes more than 20,000 configs where all are drawn
   std::vector<Config> configs{space.default_config()};
-  for (int n = 0; n < 460; ++n)
+  for (int n = 0; n < draws(150, 460); ++n)
     if (const auto c = space.sample(rng)) configs.push_back(*c);
   int tried = 0;
   for (const Config& config : configs) {

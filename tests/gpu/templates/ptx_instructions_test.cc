@@ -42,7 +42,7 @@ struct Program {
   Module module;
 };
 
-// The programs of one architecture: each workload's default and two more configs, and dots.
+// The programs of one architecture: each workload's default and random configs, and dots.
 std::vector<Program> programs(const Target& target) {
   std::vector<Program> out = {{"dots", gpu_dot_module()}};
   const auto add = [&](const char* text, size_t count, std::string_view prefix) {

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/runtime/gpu/nvrtc.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"
@@ -47,7 +48,16 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
   }
 }
 
-TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
+// A third of the workloads, each with so many configs that averages mean something, or all.
+std::vector<const char*> assembled_workloads() {
+  std::vector<const char*> out;
+  for (size_t i = 0; i < std::size(kGpuWorkloads); i += draws(3, 1)) out.push_back(kGpuWorkloads[i]);
+  return out;
+}
+
+class AssembledPtx : public testing::TestWithParam<const char*> {};
+
+TEST_P(AssembledPtx, HasAboutAsManyRegistersAsNvrtcs) {
   const std::string ptxas = ptxas_path();
   if (ptxas.empty()) GTEST_SKIP() << "no ptxas in $CUDA_HOME, /usr/local/cuda or /usr";
   const char* home = std::getenv("CUDA_HOME");
@@ -65,7 +75,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
   for (const std::string arch : {"sm_75", "sm_90"}) {
     const Target target = Target::parse("cuda -arch=" + arch);
     const Space space = make_space(w, target);
-    for (const Config& config : some_configs(space, 8, rng)) {
+    for (const Config& config : default_and_random(space, 8, rng)) {
       SCOPED_TRACE(arch + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
       const GpuSource ptx = emit_ptx(m, target);
@@ -144,6 +154,8 @@ TEST(Ptx, SaysWhichFunctionsItDoesNotHave) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, PtxTemplates, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, AssembledPtx, testing::ValuesIn(assembled_workloads()),
                          [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "compiler/host/local_kernel.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/run_model.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/leftover_arena.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/workloads.h"
@@ -137,7 +138,7 @@ RandomGraphOptions options_of(uint64_t seed) {
 
 // Other roundings, so graphs without functions that make much of them.
 TEST(RandomGraphs, RowsAreRecognized) {
-  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000) / 4;
+  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", draws(1500, 4000)) / 4;
   std::map<std::string, int> found;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Graph g = RandomGraph(test_operators(), test_functions(), seed, {{f32, f64}, true, 6, true}).make();
@@ -165,7 +166,7 @@ bool rounds_otherwise(std::string_view pass) { return pass == "simplify_chains" 
 
 // Scales, shifts and spelled functions between convolutions, in graphs without functions that make much of a rounding.
 TEST(RandomGraphs, OtherRoundingsStayClose) {
-  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000) / 4;
+  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", draws(1500, 4000)) / 4;
   int scaled = 0, kept = 0, functions = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const Graph g = RandomGraph(test_operators(), test_functions(), seed, {{f32, f64}, true, 6, false, true}).make();
@@ -199,7 +200,7 @@ TEST(RandomGraphs, OtherRoundingsStayClose) {
 }
 
 TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
-  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000);
+  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", draws(1500, 4000));
   std::vector<std::string> all;
   for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions(), 4}))
     if (!rounds_otherwise(pass.name)) all.emplace_back(pass.name);
@@ -275,7 +276,7 @@ std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& fol
 }
 
 TEST(RandomGraphs, CompiledComputeTheSame) {
-  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_COMPILED_GRAPHS", 300);
+  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_COMPILED_GRAPHS", draws(100, 300));
   const TemporaryFolder folder;
   int failures = 0;
   for (uint64_t seed = first; seed < first + count && failures < 5; ++seed) {

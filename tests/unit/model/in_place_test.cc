@@ -8,6 +8,7 @@
 #include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/run_model.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 
@@ -72,7 +73,7 @@ TEST(LayersInPlace, OfAnyConfigComputeTheSame) {
       in_place += built.in_place(1) == std::optional<size_t>(2);
       built.expect_right();
     }
-    EXPECT_GE(in_place, 5) << to_string(g.nodes[1].workload);
+    EXPECT_GE(in_place, draws(2, 5)) << to_string(g.nodes[1].workload);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compiler/ir/interp.h"
+#include "tests/fakes/draws.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 
@@ -88,7 +89,7 @@ TEST(TouchedElements, AreAllThatIterationsDependOn) {
       }
     }
   }
-  EXPECT_GT(divided, 60);
+  EXPECT_GT(divided, draws(30, 60));
 }
 
 // Sets that are too large would join work that threads could divide.
