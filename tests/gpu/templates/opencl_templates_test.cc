@@ -72,7 +72,7 @@ TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
       reference.expect_agrees(run_on(*device, m, reference.inputs()), m);
     }
   }
-  EXPECT_GT(shuffling, 1);
+  EXPECT_GT(shuffling, draws(1, 3));
 }
 
 // Few of the random configs are of one algorithm.
