@@ -7,7 +7,17 @@ void Schedule::replay(const std::vector<Step>& steps) {
   for (const Step& s : steps) {
     const auto loop = [&](size_t i) { return LoopRef{static_cast<int>(s.args.at(i))}; };
     const auto block = [&](size_t i) { return BlockRef{static_cast<int>(s.args.at(i))}; };
-    const auto scope = [&](size_t i) { return static_cast<BufferScope>(s.args.at(i)); };
+    // Steps may come from elsewhere (steps_text.h).
+    const auto scope = [&](size_t i) {
+      HONE_USER_CHECK(s.args.at(i) > 0 && s.args[i] <= static_cast<int64_t>(BufferScope::kShared))
+          << "replay: there is no scope " << s.args[i];
+      return static_cast<BufferScope>(s.args[i]);
+    };
+    const auto kind = [&](size_t i) {
+      HONE_USER_CHECK(s.args.at(i) >= 0 && s.args[i] <= static_cast<int64_t>(LoopKind::kWarp))
+          << "replay: there is no kind of loop " << s.args[i];
+      return static_cast<LoopKind>(s.args[i]);
+    };
     switch (s.primitive) {
       case Primitive::kSplit: split(loop(0), s.args.at(1)); break;
       case Primitive::kFuse: fuse(loop(0), loop(1)); break;
@@ -20,7 +30,7 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kVectorize: vectorize(loop(0)); break;
       case Primitive::kUnroll: unroll(loop(0)); break;
       case Primitive::kParallel: parallel(loop(0)); break;
-      case Primitive::kBind: bind(loop(0), static_cast<LoopKind>(s.args.at(1))); break;
+      case Primitive::kBind: bind(loop(0), kind(1)); break;
       case Primitive::kComputeAt: compute_at(block(0), loop(1)); break;
       case Primitive::kComputeInline: compute_inline(block(0)); break;
       case Primitive::kCacheRead: cache_read(s.name, block(0), scope(1)); break;

@@ -78,8 +78,20 @@ HONE_API int32_t hone_tune(const char* const* options, int32_t count, const Hone
 
 /* A template of the caller's: a definition, knobs, and for their choices the steps of a schedule. The library asks for
    these in JSON, and `answer` answers: calls write(to, TEXT) once and returns HONE_OK, or returns HONE_STOPPED, which
-   ends what was asked for. It is called on threads of the library's, one at a time, and must not throw. README.md
-   beside this header's source has the questions. */
+   ends the search. It is called on threads of the library's, one at a time, and must not throw. The questions, and what
+   is answered:
+
+     {"target": "llvm -mtriple=..."}   {"name": "matmul", "revision": 1, "program": TEXT, "definition": TEXT,
+                                        "attributes": [["m", "64"], ...], "knobs": [{"name": "rows", "kind": "choice",
+                                        "choices": [[4], [6]], "default": 0, "for_threads": false}, ...]}
+     {"settle": [[0, 2], ...]}         [{"idle": [1], "broken": "tiles fit L1", "at": 2}, ...]
+     {"apply": [[0, 2], ...]}          [{"steps": TEXT}, ...]
+
+   A config is the position of each knob's choice; a split's choices are lists of its factors, outermost first. `idle`:
+   knobs that do not matter there; `broken`: a requirement that does not hold, with `at` knobs asked for before it, or
+   "". Any answer, or that of one config, may be {"error": "one line"}: such a config is none of the space, or a failed
+   trial. `program` differs where the same choices give other steps than at an earlier time. Definitions and steps are
+   texts as Hone's Python package makes them: hone.te.Schedule's `record` is one of steps. */
 typedef struct HoneTemplate {
   size_t size; /* sizeof(HoneTemplate) */
   void* data;  /* handed to the function */

@@ -1,15 +1,6 @@
 // A caller's template (HoneTemplate), as the tuner knows one: its questions and answers, remembered.
-//
-//   {"target": "llvm -mtriple=…"}   ->  {"name": "matmul", "revision": 1, "program": "HASH", "definition": TEXT,
-//                                        "attributes": [["m", "64"]],
-//                                        "knobs": [{"name": "rows", "kind": "choice", "choices": [[4], [6]], "default":
-//                                        0}]}
-//   {"settle": [[0, 2, 1], …]}      ->  [{"idle": [2], "broken": "tiles fit L1", "at": 2}, …]
-//   {"apply": [[0, 2, 1], …]}       ->  [{"steps": TEXT}, …]
-//
-// Configs are positions of choices, and answers come in the order of the configs. Any answer, or one config's, may be
-// {"error": "one line"} instead. The texts are those of definition_text.h and of steps_text.h. A config whose knobs
-// cannot be settled does not belong to the space; one that cannot be applied is a failed trial.
+// hone_compiler.h has the questions; the texts in the answers are those of compiler/ops/definition_text.h and of
+// compiler/schedule/steps_text.h.
 #pragma once
 
 #include <atomic>

@@ -198,7 +198,7 @@ class Primitives(unittest.TestCase):
             self.s.bind(self.i, "vthread")
 
     def test_each_primitive_has_a_test(self):
-        methods = {n for n in dir(te.Schedule) if not n.startswith("_")} - {"loops", "loop", "steps"}
+        methods = {n for n in dir(te.Schedule) if not n.startswith("_")} - {"loops", "loop", "steps", "record", "apply"}
         tested = {n[len("test_"):] for n in dir(self) if n.startswith("test_")}
         self.assertEqual(methods - tested, set())
 
@@ -425,6 +425,33 @@ class Objects(unittest.TestCase):
         m = Matmul()
         self.assertEqual(Named(m.C).name(), "C")
         self.assertEqual(Named(outputs=[m.C], inputs=[m.B, m.A])["C"].buffer, "C")
+
+
+class Records(unittest.TestCase):
+    def test_are_applied_to_another_schedule(self):
+        one, other = Matmul(), Matmul()
+        copy = one.s.cache_write(one.C, "stack")
+        io, jo, ii, ji = one.s.tile(*one.s.loops(copy), 4, 8)
+        one.s.vectorize(ji)
+        self.assertEqual(Matmul().s.record, "[]")
+        other.s.apply(one.s.record)
+        self.assertEqual(str(other.s), str(one.s))
+        one.s.parallel(io)
+        other.s.apply("[[" + one.s.record.rpartition("],[")[2])  # the last step alone
+        self.assertEqual(str(other.s), str(one.s))
+        other.check(self)
+
+    def test_that_do_not_fit_change_nothing(self):
+        m = Matmul()
+        m.s.vectorize(m.s.loops(m.D)[1])
+        before = str(m.s)
+        for record in (
+            "", "[", "split(i, 4)", '[["fly",[]]]', '[["split",[0]]]', '[["split",[99,4]]]', '[["cache_write",[0,99]]]',
+            '[["bind",[0,99]]]', '[["split",[0,4]],["split",[0,4]]]', '[["transform_layout",[7,7,7],"A"]]',
+        ):
+            with self.subTest(record), self.assertRaises(hone.BadInput):
+                m.s.apply(record)
+            self.assertEqual(str(m.s), before)
 
 
 class Outputs(unittest.TestCase):

@@ -165,7 +165,7 @@ py::str tune(const std::vector<std::string>& options, const py::object& line, co
                  [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); });
 }
 
-// `answer(question)` is the template (tuner/api/template_calls.h), called on this thread.
+// `answer(question)` is the template (hone_compiler.h), called on this thread.
 py::str tune_template(const std::vector<std::string>& options, const py::object& answer, const py::object& line,
                       const py::object& progress) {
   const Options o(options);

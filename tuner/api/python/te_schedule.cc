@@ -2,10 +2,12 @@
 
 #include <pybind11/stl.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower_blocks.h"
+#include "compiler/schedule/steps_text.h"
 #include "tuner/api/python/te_checked_schedule.h"
 #include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_references.h"
@@ -19,6 +21,19 @@ namespace py = pybind11;
 std::string without_last_feed(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
+}
+
+void apply(const PySchedule& s, const std::string& record) {
+  const std::vector<Step> steps = steps_from_text(record);
+  HONE_USER_CHECK(s.definition) << "apply: a schedule without its definition";
+  try {
+    Schedule trial(s.definition->inputs, s.definition->outputs);
+    trial.replay(s.schedule->steps());
+    trial.replay(steps);
+  } catch (const std::out_of_range&) {
+    throw UserError("apply: a step with fewer arguments than it takes");
+  }
+  s.schedule->replay(steps);
 }
 
 }  // namespace
@@ -55,6 +70,13 @@ void bind_schedules(py::module_& m) {
            })
       .def_property_readonly(
           "steps", [](S s) { return s.schedule->text(); }, "What was done so far, a line a primitive.")
+      .def_property_readonly(
+          "record", [](S s) { return steps_to_text(s.schedule->steps()); },
+          "The same as a text that apply() reads, on a schedule of the same definition.")
+      .def("apply", &apply, py::arg("record"), R"(apply(record)
+
+Does what a ``record`` of a schedule of the same definition says, as it was recorded or behind what was done already;
+loops and blocks have the numbers that they had there. Where a step is refused nothing is changed.)")
       .def(
           "__getitem__", [](S s, B b) { return made(s, block_of(s, b)); }, py::arg("block"))
       .def(

@@ -30,7 +30,7 @@ class PyTemplate {
   PyTemplate(std::string name, int revision, pybind11::object function, Attributes attributes, const Target& target,
              std::optional<double> seconds);
 
-  /// The answer to a question of tuner/api/template_calls.h.
+  /// The answer to a question of hone_compiler.h.
   std::string answer(const std::string& question);
 
   const Space& space() const { return *space_; }

@@ -53,6 +53,8 @@ _Block = Union[Block, Tensor, str]
 
 class Schedule:
     steps: str
+    record: str
+    def apply(self, record: str) -> None: ...
     def __init__(
         self, outputs: Union[Tensor, Sequence[Tensor]], inputs: Optional[Sequence[Tensor]] = None
     ) -> None: ...

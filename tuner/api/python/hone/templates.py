@@ -117,7 +117,7 @@ class TemplateWorkload:
 
 
 class Answers:
-    """The template's side of a search: answers the library's questions (tuner/api/template_calls.h)."""
+    """The template's side of a search: answers the library's questions (hone_compiler.h)."""
 
     def __init__(self, workload):
         """Of a workload."""
