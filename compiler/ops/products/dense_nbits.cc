@@ -184,7 +184,7 @@ Definition dense_nbits_in_pairs(const Workload& w) {
 
 int64_t parts_of(const Workload& w) {
   const DType in = dtypes_of(w).in;
-  return in == bf16 ? 1 : in == f16 || nbits_shape(w).bits == 4 ? 2 : 3;
+  return in == bf16 ? 1 : in == f16 ? 2 : 3;
 }
 
 Definition dense_nbits_in_parts(const Workload& w, int64_t rows) {

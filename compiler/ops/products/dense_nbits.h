@@ -29,8 +29,8 @@ Definition dense_nbits(const Workload& w);
 /// Stages `parts` [part,m',k], filled up with zeros to m' = `rows`; `numbers` [n,k], those of 4 bits 16 more than they
 /// are (as below); `blocks` [m',n,blocks] sums over a block and the parts.
 Definition dense_nbits_in_parts(const Workload& w, int64_t rows);
-/// How many bf16 an element of A is there: as many as it takes to be exact, and two of f32 with numbers of 4 bits
-/// (factor_error).
+/// How many bf16 an element of A is there: as many as it takes to be exact. Elements beyond 1e37, whose products with
+/// the 16 overflow, make a NaN of their row, as infinities do in all of these.
 int64_t parts_of(const Workload& w);
 
 /// The same for 4 bits by dot products of bf16 (Intrinsic::kDot2). A bf16 has seven bits behind its point, so a 4-bit
