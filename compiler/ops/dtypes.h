@@ -15,7 +15,7 @@ struct DTypes {
   bool f16_runs = false;
 
   /// The type of the operator's first factor, after an element of the input is read and a prologue applied: the input's
-  /// type; for whole numbers and floats of 16 bits that are multiplied by others floats the accumulators' type.
+  /// type; for whole numbers and floats of 16 bits that are multiplied by other floats the accumulators' type.
   DType first_factor() const { return in != weight && weight.is_float() ? accumulate : in; }
   /// Definition::factor_error: two factors, each rounded to 11 bits.
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }

@@ -19,8 +19,8 @@ AttributeParser prologue(const FunctionTable& functions, ChainSource source);
 /// The `prologue` attribute with this parser; optional, since operators got it later than their other attributes.
 Attribute prologue_attribute(const FunctionTable& functions, ChainSource source);
 
-/// Whether the elements of the first input are changed when they are read: by a prologue's functions, or to
-/// the type of the other factor.
+/// Whether the elements of the first input are changed when they are read: by a prologue's functions, or to the type
+/// of the other factor.
 bool changes_input(const Workload& w);
 /// Whether they are floats of 16 bits, and all that changes is that they become f32.
 bool only_widens_input(const Workload& w);

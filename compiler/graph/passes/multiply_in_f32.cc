@@ -1,6 +1,7 @@
 // conv2d(dtype=f16:f16:f32:f16) x, w   ->   conv2d(dtype=f16:f32:f32:f16) x, (w in f32)
 // Storage is not computation: where the target multiplies numbers of 16 bits more slowly than f32, the weights become
-// f32 when the model is built, and what is read of the input is converted once for many products. Sums are the same.
+// f32 when the model is built, and what is read of the input is converted once for many products. Sums are in f32 as
+// before.
 #include <algorithm>
 #include <map>
 
@@ -19,9 +20,11 @@ class Widener : public Rewriter {
   using Rewriter::Rewriter;
 
   bool rewrite(const Node& n) {
-    if (!is<ops::Dense, ops::Conv2d>(n) || !is_constant(n.inputs[1]) || !meets_rows_enough(n)) return false;
+    if (!is<ops::Dense, ops::Conv2d>(n) || !is_slow(dtypes_of(n.workload).in) || !is_constant(n.inputs[1]) ||
+        !meets_rows_enough(n))
+      return false;
     const std::optional<Workload> w = if_allowed([&] { return with_weights_in_f32(n.workload); });
-    if (!w || !is_slow(dtypes_of(n.workload).in) || is_faster_as_it_is(n.workload, *w)) return false;
+    if (!w || is_faster_as_it_is(n.workload, *w)) return false;
     std::vector<ValueId> inputs = n.inputs;
     inputs[1] = in_f32(n.inputs[1]);
     become(n, *w, std::move(inputs));

@@ -132,26 +132,24 @@ void BlockConvolution::schedule_gather(Schedule& s, LoopRef task) const {
   s.unroll(ic[1]);
   s.vectorize(ic[2]);
   if (gather_ == kBefore) s.parallel(p);
-  const int64_t height_of_panel = block_.panel_rows();
-  s.transform_layout("rows", Layout{{{0, height_of_panel, tasks_[0] * tasks_[1] * height() / height_of_panel},
+  s.transform_layout("rows", Layout{{{0, height(), tasks_[0] * tasks_[1]},
                                      {1, unit_.depth, c_.ci / unit_.depth},
                                      {2, 1, c_.kh},
                                      {3, 1, c_.kw},
-                                     {0, 1, height_of_panel},
+                                     {0, 1, height()},
                                      {1, 1, unit_.depth}}});
 }
 
 void BlockConvolution::lay_out(Schedule& s, const Definition& d) const {
   lay_out_first_input(
       s, d, activation_layout(layout_, layout_.in_block ? layout_.in_block : own_block(), {c_.n, c_.ci, c_.h, c_.w}));
-  const int64_t width_of_panel = block_.panel_columns();
-  Layout packed{{{0, width_of_panel, ceil_div(c_.co, width()) * width() / width_of_panel},
-                 {1, unit_.depth, c_.ci / unit_.depth},
-                 {2, 1, c_.kh},
-                 {3, 1, c_.kw}}};
-  if (unit_.depth > unit_.word) packed.dims.push_back({1, unit_.word, unit_.depth / unit_.word});
-  packed.dims.insert(packed.dims.end(), {{0, 1, width_of_panel}, {1, 1, unit_.word}});
-  s.transform_layout("weight", packed);
+  // A step is one word.
+  s.transform_layout("weight", Layout{{{0, width(), ceil_div(c_.co, width())},
+                                       {1, unit_.depth, c_.ci / unit_.depth},
+                                       {2, 1, c_.kh},
+                                       {3, 1, c_.kw},
+                                       {0, 1, width()},
+                                       {1, 1, unit_.depth}}});
   const std::vector<int64_t> out_shape{c_.n, c_.co, c_.oh, c_.ow};
   lay_out_like(s, d, activation_layout(layout_, layout_.out_block ? layout_.out_block : width(), out_shape));
 }
