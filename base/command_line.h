@@ -17,7 +17,7 @@ class Option;
 
 namespace hone {
 
-/// What a flag's text must be.
+/// A condition on a flag's text.
 struct FlagCheck {
   std::function<std::string(const std::string& given)> refusal;  ///< why it is not; empty: it is
   std::string allowed;                                           ///< for help: `INT in [1 - 8]`
@@ -63,7 +63,7 @@ class Flag {
 template <class T, class... Those>
 concept OneOfTypes = (std::same_as<T, Those> || ...);
 
-/// What a flag's value can be; of several, a flag may be given again.
+/// The types of a flag's value; a flag with a vector may be given again.
 template <class T>
 concept FlagValue = OneOfTypes<T, std::string, int, uint16_t, uint32_t, int64_t, uint64_t, double,
                                std::vector<std::string>, std::vector<int>, std::vector<uint64_t>>;

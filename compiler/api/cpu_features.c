@@ -8,7 +8,7 @@
 #include <cpuid.h>
 
 enum { kEax, kEbx, kEcx, kEdx };
-/* What the operating system saves of vector registers: XCR0's bits of YMM, and of ZMM and masks too. */
+/* The vector registers that the operating system saves: XCR0's bits of YMM, and of ZMM and masks too. */
 enum { kNone = 0, kYmm = 0x6, kZmm = 0xe6 };
 
 /* Where CPUID says it: leaf, subleaf, register, bit (Intel's manual, volume 2, CPUID; AMD's, volume 3, appendix E). */

@@ -1,4 +1,4 @@
-/* What this machine's CPU lacks of what an artifact was compiled for. */
+/* Instruction sets that an artifact was compiled for and this machine's CPU lacks. */
 #ifndef HONE_CPU_FEATURES_H
 #define HONE_CPU_FEATURES_H
 
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Of `needed` ("avx2,fma", LLVM's names) those that this CPU, or its operating system, does not have, joined by ", ";
-   empty where there are all. Names that this library does not know are taken for there. `words` ends with a zero. */
+/* Writes which of `needed` ("avx2,fma", LLVM's names) this CPU or its operating system lacks, joined by ", "; empty:
+   none. Names that this library does not know count as present. `words` ends with a zero. */
 __attribute__((visibility("hidden"))) void hone_missing_features(const char* needed, char* words, size_t size);
 
 #ifdef __cplusplus

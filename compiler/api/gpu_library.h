@@ -1,4 +1,4 @@
-/* What libhone_runtime asks of libhone_gpu, which it looks for when it meets an artifact for a GPU. */
+/* The functions that libhone_runtime takes from libhone_gpu, once it meets an artifact for a GPU. */
 #ifndef HONE_GPU_LIBRARY_H
 #define HONE_GPU_LIBRARY_H
 

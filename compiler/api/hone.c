@@ -21,7 +21,7 @@ enum { kAlignment = 64, kMostName = 256 };
 
 #define fail hone_fail
 
-/* What one call needs of its own. */
+/* A call's own memory. */
 typedef struct HoneContext {
   struct HoneContext* next;
   void* workspace;       /* null: none is needed */
@@ -37,7 +37,7 @@ struct HoneModel {
   HoneLayer* wholes;      /* each variant as one layer */
   pthread_mutex_t mutex;  /* guards `idle`; of the GPU's members the making */
   HoneContext* idle;
-  /* Of artifacts for GPUs: what calls run on that bring no GPU of their own; null until there is one. */
+  /* Artifacts for GPUs: runs calls that bring no GPU of their own; null until there is one. */
   const HoneRuntime* gpu;
   HoneRuntime* own_gpu; /* `gpu`, where it is to be freed */
   HoneGpuDevice* device;
@@ -174,8 +174,8 @@ static void give_back_gpu(HoneModel* m) {
   if (m->device) library->give_back(m->device);
 }
 
-/* The runtime of a call: with the caller's GPU, else with the model's and the caller's threads. What is to be freed
-   after it comes back in `made`. */
+/* The runtime of a call: with the caller's GPU, else with the model's and the caller's threads. `made`: to be
+   freed after the call, or null. */
 static int32_t gpu_runtime(HoneModel* m, const HoneRuntime* pool, const HoneRuntime** runtime, HoneRuntime** made) {
   *made = NULL;
   *runtime = pool;
@@ -386,7 +386,7 @@ static void arrange(const HoneModel* m, const DLTensor* const* inputs, const DLT
 
 static int32_t workers_of(const HoneRuntime* pool) { return pool ? pool->workers : 1; }
 
-/* What a call runs, and the context that it holds until `finish`. */
+/* The variant that a call runs, and the context that it holds until `finish`. */
 typedef struct Call {
   const HoneVariant* variant;
   int32_t number; /* of the variant */
@@ -422,8 +422,8 @@ static int32_t run_entry(const Call* c, HoneEntry entry) {
   return entry(c->context->args, c->variant->param_count, c->context->workspace, c->pool);
 }
 
-/* `; given is [41, 16]` of a tensor that should have `wanted` dimensions; empty: it has no shape. Of more dimensions
-   than wanted none is read: there may be no more. */
+/* `; given is [41, 16]` of a tensor that should have `wanted` dimensions; empty: it has no shape. Where `ndim` is
+   larger than wanted, no extent is read: `shape` may end before. */
 static void shape_words(const DLTensor* t, int32_t wanted, char* words, size_t room) {
   words[0] = '\0';
   if (!t || t->ndim < 0 || (t->ndim > 0 && !t->shape)) return;
@@ -453,7 +453,7 @@ static int32_t run_variant(const Call* c) {
   return run_entry(c, c->variant->run);
 }
 
-/* What the GPU's library says, where it knows more than the code. */
+/* With the GPU library's message, where it says more than the code. */
 static int32_t fail_on_gpu(const HoneModel* m, const Call* call, int32_t code) {
   const HoneGpuLibrary* const library = call->variant->gpu ? hone_gpu_of(call->pool) : NULL;
   const char* const why = library ? library->last_error() : "";

@@ -1,7 +1,7 @@
 /* libhone_runtime: opens artifacts (shared objects that tensorc wrote) and runs them. C11 and C++; needs libc alone.
 
-   Functions that can fail return a code, HONE_OK or another, and hone_last_error says it in words. What is `const` may
-   be called by any number of threads at once, and so may hone_run. */
+   Functions that can fail return a code, HONE_OK or another, and hone_last_error says it in words. Any number of
+   threads may call functions of a `const` model at once, and hone_run. */
 #ifndef HONE_H
 #define HONE_H
 
@@ -28,7 +28,7 @@ enum {
   HONE_NO_GPU = 22      /* the artifact is for a GPU: libhone_gpu, a driver or a device is not there */
 };
 
-/* What went wrong in the last call on this thread that failed, in words; empty where none has. UTF-8 without control
+/* Why the last call that failed on this thread did so, in words; empty where none has. UTF-8 without control
    characters, one line; of a list each part has a line of its own, which begins with two blanks. Lives until the next
    call that fails on this thread. Never null. */
 HONE_API const char* hone_last_error(void);
@@ -48,22 +48,22 @@ HONE_API int32_t hone_open(const char* path, HoneModel** model);
 /* The artifact NAME of a shared object, which may hold several. */
 HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);
 /* An artifact for a GPU that the caller has opened: hone_gpu_runtime_new's, or a host's own HoneGpu. `runtime` outlives
-   the model; runs that bring no GPU of their own use it. `name` null: the artifact there is. Of an artifact for CPUs it
+   the model; runs that bring no GPU of their own use it. `name` null: the only artifact. For an artifact for CPUs it
    is hone_open. */
 HONE_API int32_t hone_open_on(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model);
 /* An artifact that is part of the program (NAME_artifact of its header). One for a GPU opens its device in the first
    run that brings none. */
 HONE_API int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model);
-/* Frees the model; nothing may run. What was got from it is no longer valid. Null does nothing. */
+/* Frees the model; nothing may run. Pointers got from it are no longer valid. Null does nothing. */
 HONE_API void hone_close(HoneModel* model);
 
 /* The functions below take a model that was opened, and no null.
 
-   What the artifact says of itself. Lives as long as the model, as do the parameters. */
+   The artifact's description of itself. It lives as long as the model, as do the parameters. */
 HONE_API const HoneArtifact* hone_artifact(const HoneModel* model);
 
-/* The device that hone_open took for the model, with hone_gpu.h's functions: of the model, which gives it back. Null of
-   artifacts for CPUs, and where the caller's GPU is used. */
+/* The device that hone_open took for the model, with hone_gpu.h's functions: of the model, which gives it back. Null
+   for artifacts for CPUs, and where the caller's GPU is used. */
 struct HoneGpuDevice;
 HONE_API struct HoneGpuDevice* hone_device(const HoneModel* model);
 
@@ -85,7 +85,7 @@ HONE_API const HoneVariant* hone_variant(const HoneModel* model, int32_t variant
 HONE_API const HoneParam* hone_variant_input(const HoneModel* model, int32_t variant, int32_t index);
 HONE_API const HoneParam* hone_variant_output(const HoneModel* model, int32_t variant, int32_t index);
 /* The number of the variant that hone_run takes for inputs of these shapes; its outputs are to be of the variant's
-   shapes. Data is not looked at. Of caches that grow in place only the most rows count here. Below 0 where there is
+   shapes. Data is not looked at. Caches that grow in place count here by their most rows alone. Below 0 where there is
    none, which hone_last_error says. */
 HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                                    const HoneRuntime* pool);
@@ -96,8 +96,8 @@ HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const
    an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done. Workspaces are the
    model's, one for each call at once, and are kept until hone_close.
 
-   Of an artifact for a GPU each tensor may also lie on the device (its DLDevice says so), where nothing of it is
-   copied; memory that the device shares with the host is used where it is. `pool` is then of hone_gpu_runtime_new,
+   Tensors of an artifact for a GPU may also lie on the device (their DLDevice says so), each by itself, and are not
+   copied then; memory that the device shares with the host is used where it is. `pool` is then of hone_gpu_runtime_new,
    which says stream and whether the call waits, or as above: the call runs on the device that hone_open took. Operators
    whose config has a layout of its own take their tensors from the CPU. */
 HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,

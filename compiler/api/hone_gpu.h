@@ -5,8 +5,8 @@
    takes tensors on the CPU and on the device, each by itself. With CUDA those on the CPU (kDLCPU) are copied through
    page-locked memory of the library's, up to 64 MiB for a device, and large ones beside the layers that neither need
    nor change them; kDLCUDAHost and kDLCUDAManaged are used where they are. Functions that can fail return a code as
-   hone.h's do, and hone_gpu_last_error says it in words. What is said here of threads holds for CUDA and OpenCL alike:
-   any function may be called by any thread; of one device one call runs at a time, the others wait. */
+   hone.h's do, and hone_gpu_last_error says it in words. With CUDA and OpenCL alike any
+   thread may call any function; a device runs one call at a time, the others wait. */
 #ifndef HONE_GPU_H
 #define HONE_GPU_H
 
@@ -22,7 +22,7 @@ typedef struct HoneGpuDevice HoneGpuDevice;
 typedef struct HoneGpuProperties {
   const char* name;      /* "cuda:0": what hone_gpu_open takes */
   const char* api;       /* "cuda", "opencl" */
-  const char* model;     /* what the vendor calls it */
+  const char* model;     /* the vendor's name for it */
   const char* driver;    /* its version, as the driver says it */
   const char* arch;      /* "sm_90"; empty where the API has no such thing */
   int64_t memory_bytes;  /* of the device */
@@ -74,7 +74,7 @@ HONE_API void hone_gpu_free(HoneGpuDevice* gpu, void* data);
 HONE_API int32_t hone_gpu_write(HoneGpuDevice* gpu, void* data, int64_t offset, const void* from, int64_t bytes);
 HONE_API int32_t hone_gpu_read(HoneGpuDevice* gpu, const void* data, int64_t offset, void* to, int64_t bytes);
 
-/* What went wrong in the last call on this thread that failed; empty where none has. Never null; lives until the next
+/* Why the last call that failed on this thread did so; empty where none has. Never null; lives until the next
    one that fails. */
 HONE_API const char* hone_gpu_last_error(void);
 

@@ -1,4 +1,4 @@
-/* What hone_last_error says: one text for each thread, of whatever function failed there last. */
+/* The text of hone_last_error: one for each thread, by whichever function failed there last. */
 #ifndef HONE_LAST_ERROR_H
 #define HONE_LAST_ERROR_H
 

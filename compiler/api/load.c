@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* The loader knows files by the names they were asked for with, and artifacts with threads stay loaded: another file
-   under the same path would be taken for the first one. Of a name that it has not heard yet it looks at the file:
+   under the same path would be taken for the first one. It looks at the file behind a name that is new to it:
    "m.so" is "./m.so", then "././m.so", for each file that was there. */
 typedef struct Loaded {
   struct Loaded* next;

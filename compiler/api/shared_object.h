@@ -1,4 +1,4 @@
-/* What can be said of a file before the loader sees it. */
+/* Checks a file before the loader sees it. */
 #ifndef HONE_SHARED_OBJECT_H
 #define HONE_SHARED_OBJECT_H
 

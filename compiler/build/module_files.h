@@ -13,7 +13,7 @@ namespace hone {
 /// digit.
 std::string entry_name(const std::string& path, char digit);
 
-/// What is written, and where.
+/// The files to write for an artifact, and what they say of it.
 struct ModuleFiles {
   Target target;
   Target host;          ///< of a target for GPUs: the CPU that calls it

@@ -96,7 +96,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   return write();
 }
 
-// Of a GPU: says which layers run on the host between the device's, and refuses them where the request wants none.
+// For a GPU: says which layers run on the host between the device's, and refuses them where the request wants none.
 Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variants) const {
   if (!place_.target.is_gpu()) return absl::OkStatus();
   std::vector<std::string> layers;

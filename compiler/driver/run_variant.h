@@ -29,7 +29,7 @@ struct VariantHere {
   /// The device of a model for a GPU, and its target; `target` is the CPU beside it. Both null for CPUs.
   Device* gpu = nullptr;
   const Target* gpu_target = nullptr;
-  const ModelMetadata* metadata = nullptr;  ///< what the model's file says; null: nothing
+  const ModelMetadata* metadata = nullptr;  ///< the notes of the model's file; null: none
 };
 
 /// The request for a run.

@@ -25,7 +25,7 @@ struct ModelOptions {
   bool in_c = false;                      ///< C source instead of objects; of CPUs
   Denormals denormals = kUsualDenormals;  ///< of CPUs: a GPU's code keeps them
   bool assume_finite = false;             ///< Module::assume_finite, of all kernels
-  ModelMetadata metadata = {};            ///< what the model's file says, of inputs as callers pass them
+  ModelMetadata metadata = {};            ///< the file's notes, on inputs as callers pass them
   Target host = {};                       ///< of a model for a GPU: the CPU that its artifact is loaded on, complete
   /// Called now and then with the progress: `compiling layers`, how many of how many.
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};

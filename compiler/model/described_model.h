@@ -22,7 +22,7 @@ struct DescribedVariant {
 /// The variants in an artifact's `json`, in the artifact's order. UserError when it is not a model's; the message
 /// continues the artifact's name.
 std::vector<DescribedVariant> described_variants(const std::string& json);
-/// What the model's file says of itself; nothing where the artifact has nothing. UserError as above.
+/// The notes of the model's file; nothing where the artifact has none. UserError as above.
 ModelMetadata described_metadata(const std::string& json);
 
 }  // namespace hone

@@ -33,8 +33,8 @@ InputFormat input_format(const std::string& input, const std::string& format);
 
 /// The formats with the numbers of the model's file in those that ask for them. UserError, one line, where it has none.
 std::vector<InputFormat> normalized_by(std::vector<InputFormat> formats, const ModelMetadata& metadata);
-/// What holds of inputs in these formats: one that centres and scales by itself leaves nothing to normalize, nor do the
-/// values have their range then.
+/// The notes for inputs in these formats: a format that centres and scales by itself leaves nothing to normalize, and
+/// the values do not have their range then.
 ModelMetadata with_input_formats(ModelMetadata metadata, const std::vector<InputFormat>& formats);
 
 /// The graph, as it was imported, with these inputs; none of the formats asks for the file's numbers any more. The

@@ -1,4 +1,4 @@
-// What a model's file says of itself, as an artifact's JSON has it.
+// The notes of a model's file in an artifact's JSON.
 #pragma once
 
 #include <set>

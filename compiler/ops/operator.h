@@ -26,7 +26,7 @@ struct Spelling {
 
 struct UserTemplate;
 
-/// Of an operator that a user defines (user_operator.h); empty otherwise.
+/// The parts of an operator that a user defines (user_operator.h); empty otherwise.
 struct UserParts {
   std::string definition;                   ///< its text
   std::shared_ptr<const UserTemplate> own;  ///< its template

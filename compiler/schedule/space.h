@@ -103,7 +103,7 @@ class Knobs {
   std::vector<size_t> idle_;  ///< knobs read while inactive
 };
 
-/// What the calls of a template say of a config.
+/// The findings of a template's calls on a config.
 struct Settled {
   std::vector<size_t> idle;  ///< positions of the knobs that do not matter, ascending
   std::string broken;        ///< the first constraint that does not hold; empty: all do
@@ -129,7 +129,7 @@ class Space {
 
   /// The knobs that `declare` asks for.
   static std::vector<Knob> declared(const Declare& declare);
-  /// What `declare` says of a config of `space`, whose knobs are these.
+  /// The findings of `declare` on a config of `space`, whose knobs are these.
   static Settled settled_by(const Declare& declare, const Space& space, const Config& config);
 
   const std::string& template_name() const { return template_name_; }
@@ -162,7 +162,7 @@ class Space {
   Config canonical(Config config) const;
   /// Positions of the knobs that matter in `config`, ascending.
   std::vector<size_t> knobs_at_work(const Config& config) const;
-  /// What the template says of `config`, canonical or not.
+  /// The template's findings on `config`, canonical or not.
   Settled settled(const Config& config) const { return settle_(*this, config); }
   /// Empty when `config` is canonical and fulfils every constraint, else what it breaks first.
   std::string broken_constraint(const Config& config) const;

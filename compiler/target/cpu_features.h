@@ -14,7 +14,7 @@ struct CpuFeature {
   /// It changes the instructions that are generated: where a CPU model has it and a machine has not, or the other way
   /// around, the machine's target says so (`-mattr`).
   bool is_in_targets;
-  /// Its place among what an artifact says it needs, from 1 on; 0: it says nothing of it, as every CPU of an
+  /// Its place among what an artifact says it needs, from 1 on; 0: it does not name it, as every CPU of an
   /// architecture that is built for has it, or nothing that is generated uses it. compiler/api/cpu_features.c, which is
   /// C without this table, knows how to look for each of these; a test compares both.
   int needed;

@@ -89,7 +89,7 @@ static int32_t part(void* self, HoneMemory of, int64_t offset, int64_t bytes, Ho
   return HONE_OK;
 }
 
-/* What others give is an address, and so is a part. */
+/* A caller's memory and a part are plain addresses: nothing to release. */
 static void release(void* self, HoneMemory memory) { (void)self, (void)memory; }
 
 static int32_t write_memory(void* self, HoneMemory to, int64_t offset, const void* from, int64_t bytes, void* stream,

@@ -68,7 +68,7 @@ static int takes_addresses(Node* n, const CuAddress* addresses, int32_t count) {
   return 1;
 }
 
-/* What the node that was made last runs behind. */
+/* The node in front of the newest one, and how many there are: 0 or 1. */
 static const CuGraphNode* before_last(const Recording* r) { return r->count > 1 ? &r->nodes[r->count - 2].node : NULL; }
 static size_t is_behind(const Recording* r) { return r->count > 1; }
 
@@ -173,7 +173,7 @@ void hone_internal_cuda_forget(void* self, void* recording) {
     hone_internal_cuda_leave(c, HONE_OK);
     return;
   }
-  /* What the driver has of it stays where it is. */
+  /* The driver's objects stay where they are. */
   r->exec = NULL;
   r->graph = NULL;
   free_recording(c, r);

@@ -151,7 +151,7 @@ int32_t hone_gpu_open_in(const char* api, void* context, void* device, HoneGpuDe
 
 void hone_gpu_close(HoneGpuDevice* gpu) {
   if (!gpu) return;
-  /* What the parent's driver has is the parent's. */
+  /* A forked child frees nothing that its parent's driver holds. */
   if (gpu->process != getpid()) return;
   lock_list();
   /* Visitors go on from here to the next one. */

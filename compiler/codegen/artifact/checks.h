@@ -1,4 +1,4 @@
-// What a variant's checked entry asks of its tensors beyond their types, as the tables of both code generators have it.
+// The conditions of a variant's checked entry on its tensors, beyond their types, for both code generators' tables.
 #pragma once
 
 #include <string>

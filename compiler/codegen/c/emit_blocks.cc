@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// Of arm_neon.h: its letters for a type, and the type of elements in memory.
+// arm_neon.h's letters for a type, and the type of elements in memory.
 struct Letters {
   std::string_view of, element;
 };

@@ -11,7 +11,7 @@ namespace hone {
 
 /// A region of such nests; nothing where `s` is none. Which processor it is compiled for is the compiler's to know.
 std::optional<TileRegion> match_block_region(const Stmt& s);
-/// What a compiler defines for a processor that has the region's instruction.
+/// The macro that compilers define for a processor that has the region's instruction.
 std::string_view macro_of(const TileRegion& region);
 
 /// As BlockEmitter of codegen/llvm: between begin() and end() each block of sums is a variable.

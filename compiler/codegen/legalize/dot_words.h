@@ -21,7 +21,7 @@ struct DotWords {
   uint32_t border = 0;  ///< the word otherwise
 };
 
-/// Of the arguments from `first` on; nothing where they do not lie so.
+/// The words of the arguments from `first` on; nothing where they do not lie so.
 std::optional<DotWords> dot_words(const Call* dot, size_t first);
 
 }  // namespace hone

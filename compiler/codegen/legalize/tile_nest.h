@@ -23,7 +23,7 @@ namespace hone {
 
 struct TileNest {
   /// Rows of neighbours (of a tile kTileRowBytes): the index of the first one's first element, and how many elements
-  /// they lie apart. Of a block B's are those of its columns.
+  /// they lie apart. Rows of a block's B are its columns.
   struct Operand {
     Buffer buffer;
     Expr first;

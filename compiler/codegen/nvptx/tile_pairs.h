@@ -14,7 +14,7 @@ struct TilePair {
   bool is_second = false;
 };
 
-/// Of products in `body` that follow each other with nothing between, those that have such a neighbour.
+/// The products in `body` that follow, or are followed by, another one with nothing between.
 std::unordered_map<const For*, TilePair> pair_tiles(const Stmt& body,
                                                     const std::unordered_map<const For*, TensorProduct>& products);
 

@@ -22,7 +22,7 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   std::string output;   ///< path of the artifact; empty: a name of its own
   std::string weights;  ///< of a model: the file to write its weights to; empty: into the artifact
   std::string sysroot;  ///< files of another architecture's system
-  /// Of a model for a GPU: it is refused where a layer would run on the host between the device's.
+  /// A model for a GPU is refused where a layer would run on the host between the device's.
   bool require_device = false;
 
   bool bench = false, check = false;

@@ -1,4 +1,4 @@
-// What a model's file says of itself and of its inputs and outputs, beside what it computes.
+// A model file's notes on the model, its inputs and its outputs, beside what it computes.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Labels {
   bool operator==(const Labels&) const = default;
 };
 
-/// Of an input or an output; what is empty the file does not say.
+/// Notes on an input or an output; the file says nothing of members that are empty.
 struct TensorMetadata {
   std::string name, description;
   std::string content;                ///< image, audio, boxes, features

@@ -168,7 +168,7 @@ class ScaleFolder : public Rewriter {
     for (size_t r = 0; r < all.size(); ++r) become(*all[r], changed[r].workload, std::move(changed[r].inputs));
   }
 
-  // Of the type of a node's weights.
+  // In the type of a node's weights.
   std::optional<TensorData> shift_of(const Node& n, const std::vector<double>& shift) const {
     return data_of({dtype(n.inputs[1]), {static_cast<int64_t>(shift.size())}}, shift);
   }

@@ -16,8 +16,8 @@ namespace hone {
 
 struct BoundLink;
 
-/// What `make()`, which gives a workload or nothing, gives; nothing where it throws a UserError: operators refuse
-/// chains that are too long, types that they do not take.
+/// The workload, or nothing, of `make()`; nothing where it throws a UserError: operators refuse chains that are too
+/// long, types that they do not take.
 template <class Make>
 std::optional<Workload> if_allowed(const Make& make) {
   try {

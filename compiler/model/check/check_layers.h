@@ -16,7 +16,7 @@ namespace hone {
 struct LayerCheck {
   size_t checked = 0;          ///< layers
   int64_t compared = 0;        ///< elements, on the model's inputs
-  int64_t elements = 0;        ///< of which these are a sample, or all: those of the outputs
+  int64_t elements = 0;        ///< all of the outputs; `compared` are a sample of them, or all
   double rel_error = 0;        ///< the largest of a layer: the errors' norm as a share of the values', there
   size_t stressed = 0;         ///< layers that were compared on adversarial inputs, too
   size_t rounds = 0;           ///< how many such inputs there were in all

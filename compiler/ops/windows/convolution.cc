@@ -206,7 +206,7 @@ Definition convolution_of_image_rows(const Workload& w, const ImageRows& rows) {
   const DTypes types = dtypes_of(w);
   const bool is_dilated = s.dilation_w > 1;
   const int64_t columns_of_segments = is_dilated ? s.kw : 1;
-  // What the last segment of the last sum reaches.
+  // The rows and elements up to the last segment of the last sum.
   const int64_t image_h = (rows.height - 1) * s.stride_h + s.reach_h(),
                 row = ((rows.width - 1) * s.stride_w + (columns_of_segments - 1) * s.dilation_w) * rows.channels +
                       rows.run,

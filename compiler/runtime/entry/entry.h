@@ -30,8 +30,8 @@ typedef struct HoneRun {
 HONE_ENTRY_LOCAL int32_t hone_entry1_run(const HoneRun* run, const DLTensor* const* args, int32_t n, void* workspace,
                                          const HoneRuntime* rt);
 
-/* What is wrong with tensor number `i`, of which hone_runtime.h says what is right: HONE_WRONG_DATA and so on; 0:
-   nothing. `values`: those of the symbols, HONE_UNKNOWN_VALUE until a tensor says one, which this sets. The tensors
+/* The fault of tensor number `i` by hone_runtime.h's rules: HONE_WRONG_DATA and so on; 0: none. `values`: those of the
+   symbols, HONE_UNKNOWN_VALUE until a tensor says one, which this sets. The tensors
    before it are right. */
 HONE_ENTRY_LOCAL int32_t hone_entry1_check_tensor(const DLTensor* const* args, int32_t i, const HoneTensorType* type,
                                                   const HoneTensorCheck* check, const HoneSymbol* symbols,
@@ -43,7 +43,7 @@ HONE_ENTRY_LOCAL int32_t hone_entry1_check_tensor(const DLTensor* const* args, i
 /* The sentences of NAME_error. */
 typedef struct HoneErrors {
   const char* const* codes; /* of codes without more, from HONE_OK on */
-  /* Of HONE_BAD_ARGUMENTS: HONE_TENSOR_WRONGS without a tensor, as many for each tensor in turn, then `more` of further
+  /* For HONE_BAD_ARGUMENTS: HONE_TENSOR_WRONGS without a tensor, as many for each tensor in turn, then `more` of other
      kinds, which never name a tensor. */
   const char* const* wrongs;
   int32_t code_count, tensor_count, more;

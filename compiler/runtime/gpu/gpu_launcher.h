@@ -10,8 +10,8 @@
 
 namespace hone {
 
-/// Runs programs and models (launcher/launcher.h) on a Device, whose functions it is the driver of. What it has loaded
-/// it keeps as long as it lives: no longer than the artifacts it has run. For one thread at a time, as the device.
+/// Runs programs and models (launcher/launcher.h) on a Device, whose functions are its driver. It keeps what it has
+/// loaded as long as it lives: no longer than the artifacts it has run. For one thread at a time, as the device.
 /// Artifact tensors are what DeviceBuffer::native() says, or the same from elsewhere (OpenCL: of the device's context;
 /// CUDA: kDLCUDAManaged and kDLCUDAHost, too, which the host reads without a copy once the device is done).
 class GpuLauncher {

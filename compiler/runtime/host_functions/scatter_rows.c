@@ -14,7 +14,7 @@
     }                                         \
   } while (0)
 
-/* Sums and products of whole numbers wrap around: U is T without sign. Of maxima and minima a NaN is the result. */
+/* Sums and products of whole numbers wrap around: U is T without sign. A maximum or minimum with a NaN is NaN. */
 #define HONE_COMBINE(T, U)                  \
   do {                                      \
     if (reduction == HONE_SCATTER_ADD)      \

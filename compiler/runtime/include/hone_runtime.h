@@ -11,11 +11,11 @@ extern "C" {
 #endif
 
 /* HoneRuntime.abi_version; an entry refuses an unknown one with HONE_BAD_ARGUMENTS. Version 3 added `gpu`; entries for
- * CPUs take 2 as well. (What an artifact exports has a version of its own: HONE_ARTIFACT_ABI.) */
+ * CPUs take 2 as well. (An artifact's exports have a version of their own: HONE_ARTIFACT_ABI.) */
 #define HONE_RUNTIME_ABI 3
 #define HONE_RUNTIME_ABI_OLDEST 2
 
-/* What an entry returns. */
+/* An entry's result. */
 enum {
   HONE_OK = 0,
   HONE_FAULT = 1,         /* an access out of bounds, caught by a run-time check; outputs are incomplete */
@@ -31,7 +31,7 @@ typedef int32_t (*HoneChunk)(int64_t begin, int64_t end, int32_t worker, void* c
 
 struct HoneGpu;
 
-/* What a kernel asks of its host. A null pointer instead of this struct runs everything on the calling thread. */
+/* The host's side of a kernel. A null pointer instead of this struct runs everything on the calling thread. */
 typedef struct HoneRuntime {
   int32_t abi_version; /* HONE_RUNTIME_ABI */
   int32_t workers;     /* threads that parallel_for uses, the caller included */
@@ -119,7 +119,7 @@ typedef struct HoneGpuPlace {
 
 /* A step on the host: its inputs are copied there, `call` computes the outputs, which are copied back. */
 typedef struct HoneGpuHostFunction {
-  /* Of the artifact. `tensors`: the inputs, then the outputs; returns HONE_OK or HONE_NO_RESULT. */
+  /* The artifact's. `tensors`: the inputs, then the outputs; returns HONE_OK or HONE_NO_RESULT. */
   int32_t (*call)(const int64_t* numbers, void* const* tensors, void* workspace);
   const int64_t* numbers;
   int64_t input_count;
@@ -193,13 +193,13 @@ typedef struct HoneGpu {
    NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
    it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
 
-   Of a decoder whose caches grow in place (`tensorc --cache`; NAME_json lists them under "caches") a cache's input and
+   In a decoder whose caches grow in place (`tensorc --cache`; NAME_json lists them under "caches") a cache's input and
    output begin at one address and have the strides of a buffer of the output's shape as HoneParam says it: that of all
    rows that there is room for. The input's extent along the cache's axis is the number of rows that are there, from 0
    to what HoneParam says, the same of all caches; the output's is one more. Where there are none, the input may be
    without data. The call writes the new row; what lies behind it is not written, and whatever it is, nothing depends on
-   it. Of a model for a GPU a cache, its input and output alike, may lie on the device while all else is on the CPU:
-   then nothing of it is copied from call to call. One on the CPU is copied there by every call, all rows that are
+   it. A GPU's model may have a cache, its input and output alike, on the device while all else is on the CPU: then it
+   is not copied from call to call. One on the CPU is copied there by every call, all rows that are
    there.
 
    An artifact whose weights are in a file of their own has two names more: `int32_t NAME_weights(const char* path)`
@@ -217,7 +217,7 @@ typedef struct HoneGpu {
 #define HONE_ARTIFACT_ABI 5
 #define HONE_ARTIFACT_ABI_OLDEST 4 /* HoneArtifact then ends before `checks` */
 
-/* What NAME_run returns for bad arguments: HONE_BAD_ARGUMENTS in the low 8 bits, what is wrong in the 8 bits above, and
+/* NAME_run's result for bad arguments: HONE_BAD_ARGUMENTS in the low 8 bits, what is wrong in the 8 bits above, and
    above these the number of the tensor, from 1; 0 where it is about no tensor. */
 #define HONE_WHAT_IS_WRONG(code) (((code) >> 8) & 0xff)
 #define HONE_WRONG_TENSOR(code) ((code) >> 16)
@@ -231,7 +231,7 @@ enum {
   HONE_WRONG_SHAPE = 7, /* rank or an extent */
   HONE_WRONG_STRIDES = 8,
   HONE_WRONG_ALIGNMENT = 9,
-  /* Of artifacts whose weights are in a file of their own: */
+  /* Artifacts with weights in a file of their own: */
   HONE_NO_WEIGHTS = 10,         /* NAME_weights was not called, or failed */
   HONE_WEIGHTS_UNREADABLE = 11, /* from NAME_weights: the file is not there or cannot be mapped; errno says why */
   HONE_WRONG_WEIGHTS = 12       /* from NAME_weights: the file is of another model or another build, or cut off */
@@ -278,7 +278,7 @@ typedef struct HoneVariant {
    A number that a call decides: the shapes of its tensors say it, the first that has it for all others. */
 typedef struct HoneSymbol {
   const char* name;    /* "past" */
-  int64_t least, most; /* what it may be, both included */
+  int64_t least, most; /* its range, both included */
   int64_t multiple_of; /* 1: any number from `least` to `most` */
 } HoneSymbol;
 

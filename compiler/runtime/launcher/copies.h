@@ -6,7 +6,7 @@
 #include "compiler/runtime/launcher/plan.h"
 #include "compiler/runtime/launcher/staging.h"
 
-/* What is run, and how. */
+/* The plan of a call, its arguments and its mode. */
 typedef struct HoneCall {
   HonePlan* plan;
   const DLTensor* const* args;
@@ -25,7 +25,7 @@ typedef struct HoneCopies {
 
 void hone_internal_copies_free(HoneCopies* copies);
 
-/* Whether the call copies tensor number `i`. Of memory that is the host's and the device's nothing is copied. */
+/* Whether the call copies tensor number `i`. Memory that the host and the device share is not. */
 int hone_internal_is_copied(const HoneCall* call, int64_t i);
 
 /* Begins the copies of a call of a whole plan, or of a part of it, `what` being HONE_GPU_COPY_INPUTS,

@@ -101,8 +101,8 @@ typedef struct CuCopyNode {
   F(destroy_exec, cuGraphExecDestroy, CuGraphExec exec)                                                   \
   F(destroy, cuGraphDestroy, CuGraph graph)
 
-/* What a program needs that shares the GPU with other code: its context is another's in a moment, and so are streams.
- */
+/* Functions for a program that shares the GPU with other code: the current context may be another's at any time, and
+   streams are others', too. */
 #define HONE_CUDA_CALLER_FUNCTIONS(F)                                                          \
   F(push_context, cuCtxPushCurrent_v2, CuContext context)                                      \
   F(pop_context, cuCtxPopCurrent_v2, CuContext* context)                                       \

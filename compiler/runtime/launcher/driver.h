@@ -83,7 +83,7 @@ typedef struct HoneDriver {
                    HoneWords* words);
   /* Streams 0 and 1 of the driver's own, which run beside those of callers. */
   int32_t (*side_stream)(void* self, int32_t number, void** stream, HoneWords* words);
-  /* What is sent to `stream` from now on runs behind what was sent to `other` before. */
+  /* Commands sent to `stream` from now on run behind those sent to `other` before. */
   int32_t (*follow)(void* self, void* stream, void* other, HoneWords* words);
 } HoneDriver;
 

@@ -54,7 +54,7 @@ void hone_internal_launcher_forget(HoneLauncher* launcher, const HoneGpuProgram*
   }
 }
 
-/* Of the plans for `head` the one that ran longest ago goes, where there are too many. */
+/* Frees the plan for `head` that ran longest ago, where there are too many. */
 static int32_t limit_plans(HoneLauncher* launcher, const HoneGpuProgram* head) {
   HonePlan** last = NULL;
   int32_t count = 0;
@@ -157,7 +157,7 @@ static int has_copies(const HoneCall* call) {
   return 0;
 }
 
-/* What a function on the host gave is copied from the plan's memory. */
+/* Results of functions on the host are copied from the plan's memory. */
 static int has_host_steps(const HonePlan* plan) {
   for (int64_t s = 0; s < plan->step_count; ++s)
     if (plan->steps[s].host) return 1;
@@ -234,7 +234,7 @@ int32_t hone_internal_launch(HoneLauncher* launcher, const HoneGpuProgram* progr
                            ? run_part(launcher, (const HoneGpuPart*)program, n, &call)
                            : run_whole(launcher, program, n, workspace, &call);
   if (code != HONE_OK && call.plan) {
-    /* What was sent reads and writes the caller's memory until it is done. */
+    /* Commands that were sent use the caller's memory until they are done. */
     HoneWords ignored;
     const HoneDriver* const driver = &launcher->shared.driver;
     driver->wait(driver->self, call.plan->stream, &ignored);

@@ -94,7 +94,7 @@ HoneMemory hone_internal_memory_of(const HonePlan* plan, int32_t s);
 
 /* Enqueues steps begin .. end-1, each after the one before; waits only for those on the host. */
 int32_t hone_internal_run_steps(HoneShared* shared, HonePlan* plan, int64_t begin, int64_t end);
-/* What is done in front of step `step`, where the plan is cut. */
+/* Called in front of step `step`, where the plan is cut. */
 typedef struct HoneBetween {
   int32_t (*copy)(void* closure, int64_t step);
   void* closure;

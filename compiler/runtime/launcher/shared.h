@@ -1,5 +1,5 @@
-/* What the plans of a device share: programs that are loaded and weights that were copied there. Each lives as long as
-   a plan uses it. */
+/* Shared by the plans of a device: programs that are loaded and weights that were copied there. Each lives as long as a
+   plan uses it. */
 #ifndef HONE_LAUNCHER_SHARED_H
 #define HONE_LAUNCHER_SHARED_H
 

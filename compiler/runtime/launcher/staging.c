@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places begin apart, so that no two copies share a line of the caches. Of a large tensor one part is copied by the
-   device while the host copies the next one. */
+/* Places begin apart, so that no two copies share a line of the caches. The device copies one part of a large
+   tensor while the host copies the next one. */
 enum { kPlace = 256, kPart = 1 << 20 };
 
 int64_t hone_internal_staged_bytes(int64_t bytes) { return (bytes + kPlace - 1) / kPlace * kPlace; }
@@ -28,7 +28,7 @@ void hone_internal_staging_begin(HoneShared* shared, HoneStaging* staging, int64
   HoneWords ignored;
   void* made = NULL;
   if (driver->allocate_pinned(driver->self, more, &made, &ignored) != HONE_OK) {
-    /* What there is serves on. */
+    /* The memory that is there goes on serving. */
     staging->is_refused = 1;
     return;
   }

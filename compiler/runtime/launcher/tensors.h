@@ -27,8 +27,8 @@ int32_t hone_internal_check_tensor(const HoneDriver* driver, const HoneGpuParam*
 /* The same of its type alone. */
 int32_t hone_internal_check_type(const HoneGpuParam* param, const DLTensor* tensor, HoneWords* words);
 
-/* What `wrap` takes for a tensor on the device. HONE_BAD_ARGUMENTS where it does not begin as artifacts take it: with
-   its handle, or at a multiple of 16 bytes. */
+/* The argument of `wrap` for a tensor on the device. HONE_BAD_ARGUMENTS where it does not begin as artifacts take it:
+   with its handle, or at a multiple of 16 bytes. */
 int32_t hone_internal_native(const HoneDriver* driver, const HoneGpuParam* param, const DLTensor* tensor, void** native,
                              HoneWords* words);
 

@@ -31,7 +31,7 @@ enum {
   kMaskBytes = 128 * 1024 / 8 /* an affinity mask: more CPUs than Linux knows */
 };
 
-/* What a worker waits on. Who is called (kWork) and has not begun (kBusy) may be recalled: then it is idle again. */
+/* A worker's state. One that is called (kWork) and has not begun (kBusy) may be recalled: then it is idle again. */
 enum { kIdle, kAsleep, kWork, kBusy, kStop };
 
 struct Pool;

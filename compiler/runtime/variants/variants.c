@@ -1,7 +1,7 @@
 #include "compiler/runtime/variants/variants.h"
 
 static const HoneVariant* choose(const HoneArtifact* a, const DLTensor* const* args, int32_t n, const HoneRuntime* rt) {
-  /* Of a runtime of another version nothing is known. */
+  /* Nothing is known of a runtime of another version. */
   const int is_known = !rt || (rt->abi_version >= HONE_RUNTIME_ABI_OLDEST && rt->abi_version <= HONE_RUNTIME_ABI);
   if (!args || n != a->variants->param_count || !is_known) return a->variants;
   return &a->variants[hone_internal_pick_variant(a->variants, a->variant_count, args, rt ? rt->workers : 1)];

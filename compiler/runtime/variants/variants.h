@@ -37,8 +37,8 @@ static inline int32_t hone_internal_pick_variant(const HoneVariant* variants, in
   return best;
 }
 
-/* NAME_run, and NAME and NAME_plain, of an artifact that has several variants. What is wrong is said by the `run` of
-   the variant that is chosen; without tensors to choose by it is the first one's. */
+/* NAME_run, and NAME and NAME_plain, of an artifact that has several variants. The `run` of the chosen variant
+   says what is wrong; without tensors to choose by it is the first one's. */
 int32_t hone_internal_run_variant(const HoneArtifact* artifact, const DLTensor* const* args, int32_t n, void* workspace,
                                   const HoneRuntime* rt);
 int32_t hone_internal_enter_variant(const HoneArtifact* artifact, const DLTensor* const* args, int32_t n,

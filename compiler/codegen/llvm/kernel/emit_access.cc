@@ -263,8 +263,8 @@ Value* ExprEmitter::load_entries(const BufferSlot& slot, const Load* op) {
   return emit_table_lookup(b_, options_.tables, slot.base, emit(byte->value));
 }
 
-// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results. Of bytes up to
-// eight.
+// Words of rows 0 to 3 are interleaved in pairs: rows 0 with 2 and 1 with 3, then the two results. Bytes: up to
+// eight rows.
 Value* ExprEmitter::load_interleaved(const BufferSlot& slot, const Load* op) {
   const std::optional<LaneOffsets> index = lane_offsets(op->indices[0]);
   constexpr int64_t kMostRowsOfBytes = 8;

@@ -12,7 +12,7 @@ class NestEmitter {
 
   virtual void begin(const TileRegion& region) = 0;
   virtual void emit_nest(const TileNest& nest) = 0;
-  /// What was loaded is not there any more, or not on all ways that lead here: where a loop begins and ends.
+  /// Where a loop begins and ends: values loaded before are no longer there on every path to here.
   virtual void forget() = 0;
   virtual void end() = 0;
 };

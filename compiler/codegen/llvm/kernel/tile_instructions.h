@@ -38,7 +38,7 @@ class TileInstructions {
   /// Whether the process may use tiles (i1). The first call of a process asks the kernel (arch_prctl,
   /// ARCH_REQ_XCOMP_PERM), others read what it said.
   llvm::Value* ask_permission();
-  /// What ask_permission() found, for code that runs in its mode (i1).
+  /// The answer of ask_permission(), for code that runs in its mode (i1).
   llvm::Value* permitted();
 
  private:

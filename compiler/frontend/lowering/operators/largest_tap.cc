@@ -43,7 +43,7 @@ int64_t coordinate_of(const Extents& shape, int64_t at, size_t d) {
   return at % shape[d];
 }
 
-// All taps' slices beside each other, of which the best one is found.
+// Finds the best one of all taps' slices, which lie beside each other.
 Operand largest_taps(Lowering& l, const Operand& x, const Window& w, const Extents& shape) {
   const size_t n = w.kernel.size();
   const DType t = x.type.dtype;

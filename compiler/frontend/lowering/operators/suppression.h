@@ -1,4 +1,4 @@
-// Of boxes that overlap the ones with the best scores.
+// Non-maximum suppression: boxes with the best scores are taken, others that overlap them are not.
 #pragma once
 
 #include "compiler/frontend/lowering/lowering.h"

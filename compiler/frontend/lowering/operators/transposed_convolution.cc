@@ -1,6 +1,6 @@
 // The outputs along an axis are periods of as many as the stride. Those at one position of all periods read the same
-// taps of the kernel, every stride-th one, backwards: a convolution of stride 1. What the positions' convolutions give
-// is put between each other.
+// taps of the kernel, every stride-th one, backwards: a convolution of stride 1. The results of the positions are
+// interleaved.
 #include "compiler/frontend/lowering/operators/transposed_convolution.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Position position_of(const TransposedAxis& a, int64_t position) {
 
 using Positions = std::array<Position, 2>;
 
-// Each may become a convolution of its own. Of models that are known those of FCN-32s are the most, 32 x 32.
+// Each may become a convolution of its own. FCN-32s has the most of all known models, 32 x 32.
 constexpr int64_t kMostPositions = 4096;
 
 class TransposedConvolution {

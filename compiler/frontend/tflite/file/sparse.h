@@ -1,4 +1,4 @@
-// Tensors of which a file has those elements that are not 0.
+// Sparse tensors: the file has their elements that are not 0.
 #pragma once
 
 #include <span>

@@ -135,7 +135,7 @@ class NoteReader {
     return are_finite;
   }
 
-  // Of several files in several languages the first.
+  // The first file with labels counts: further ones are in other languages.
   void read_labels(const metadata::Tensor& t, const Extents& shape, const std::string& what, Labels* labels) {
     for (size_t i = 0; i < std::min(count_of(t.files()), kMostFilesOfTensor); ++i) {
       const metadata::AssociatedFile& f = *element(t.files(), i);

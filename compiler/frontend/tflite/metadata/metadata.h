@@ -10,7 +10,7 @@
 
 namespace hone::tflite {
 
-/// What the file says of itself; nothing where it has no notes. `inputs` and `outputs`: callers' names of the main
+/// The file's notes on its model; nothing where it has none. `inputs` and `outputs`: callers' names of the main
 /// subgraph's, in the file's order; `graph`, which was read from it, has their shapes. Never throws for what a file
 /// has: notes are no reason to refuse a model, so what is damaged, too large or contradicts the model is left out, and
 /// said (ModelMetadata::left_out).

@@ -53,7 +53,7 @@ struct NodeContext {
   int32_t number;      ///< of the operator
   std::string custom;  ///< its name, where the file names it
   std::vector<std::optional<Operand>> inputs;
-  std::vector<const TensorInfo*> read, computed;  ///< what the file says of inputs (null: left out) and outputs
+  std::vector<const TensorInfo*> read, computed;  ///< the file's words on inputs (null: left out) and outputs
   std::vector<Operand> outputs;                   ///< to be filled in
   ImageLowering& l;
   States& states;

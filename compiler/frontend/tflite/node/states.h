@@ -1,4 +1,4 @@
-// What a model keeps from one call to the next: its variables, and the states of its layers. A graph keeps nothing: a
+// A model's state from one call to the next: its variables, and its layers' states. A graph keeps nothing: a
 // caller passes a state as an input, and finds what it has become in an output, `NAME_next`.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace hone::tflite {
 
-/// What the operator's options call a variable. UserError where they do not.
+/// The variable's name in the operator's options. UserError where there is none.
 std::string variable_name(const file::Operator& node);
 
 /// Names of variables that a model may assign to while it runs: those that an operator outside of graphs that run once
@@ -39,7 +39,7 @@ class States {
   /// Adds the outputs; the inputs are there when they are read. Notes say which they are.
   void finish(frontend::Lowering& l, std::vector<std::string>* notes);
 
-  bool is_initializing = false;  ///< what is assigned is how variables begin
+  bool is_initializing = false;  ///< assignments say how variables begin
   bool may_assign = true;        ///< false where only a call knows whether it comes to that
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kMostDetections = 1 << 20;
 
-// Of the float before it, which nothing that is no smaller than `v` is larger than.
+// The float before `v`: x is larger than it exactly where x >= v.
 float just_below(float v) { return std::nextafter(v, -std::numeric_limits<float>::infinity()); }
 
 // Options of TFLite_Detection_PostProcess: a map of flexbuffers, with the names that
@@ -144,7 +144,7 @@ TakenBoxes best_boxes(Lowering& l, const Operand& boxes, const Operand& scores, 
       {l.value(l.numbers({n})), l.value(l.numbers({most})), most, false, number(overlap), number(score)});
 }
 
-// Of a node's outputs: boxes [1, n, 4], their classes and scores [1, n], and how many there are.
+// The values of a node's outputs: boxes [1, n, 4], their classes and scores [1, n], and how many there are.
 struct Detections {
   Operand boxes, classes, scores;  ///< [n, classes of a box, 4], and two of [n, classes of a box]
   ValueId count;

@@ -29,8 +29,8 @@ void require_integers(const Operand& a, const Operand& b) {
 
 }  // namespace
 
-// By squaring. Of larger exponents than a type has bits only powers of -1, 0 and 1 are in range, and these have those
-// of an exponent that is even or odd as well. A call with a negative exponent fails, as it does in TensorFlow Lite.
+// By squaring. With an exponent larger than the type's bits only powers of -1, 0 and 1 are in range, which depend on
+// nothing but whether it is odd. A call with a negative exponent fails, as it does in TensorFlow Lite.
 Operand power_of_integers(Lowering& l, const Operand& base, const Operand& exponent) {
   require_integers(base, exponent);
   const DType t = base.type.dtype;
@@ -70,7 +70,7 @@ void bitwise_xor(NodeContext& c) {
   c.outputs[0] = c.l.pointwise("bitwise_xor", {c.in(0), c.in(1)});
 }
 
-// Of negative numbers the sign stays: each bit of the distance, from 0 to the last bit, is a division.
+// Negative numbers keep their sign: each bit of the distance, from 0 to the last bit, is a division.
 void right_shift(NodeContext& c) {
   const Operand& by = c.in(1);
   require_integers(c.in(0), by);

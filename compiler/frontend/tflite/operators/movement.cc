@@ -175,8 +175,8 @@ void mirror_pad(NodeContext& c) {
   c.outputs[0] = planes ? c.l.pixels(out) : out;
 }
 
-// Of each of the first `batch` positions its own: x [batch, front, n, behind] by positions [batch, p], as rows of one
-// table.
+// Gathers by itself for each place in the first `batch` axes: x [batch, front, n, behind] by positions [batch, p], as
+// rows of one table.
 Operand gathered_by_batch(Lowering& l, const Operand& x, const Operand& positions, size_t batch, size_t axis) {
   const auto at = [](const Operand& o, size_t d) { return o.type.shape.begin() + static_cast<std::ptrdiff_t>(d); };
   const int64_t count = element_count({x.type.shape.begin(), at(x, batch)}), n = x.type.shape[axis],

@@ -164,7 +164,7 @@ void add_pointwise_operators(ConverterTable& t) {
   t.own[20] = t.own[21] = t.own[152] = {&bounded};
   t.own[53] = {&cast, Numbers::kAsIs, false, false, true};
   t.own[64] = t.own[123] = {&select, Numbers::kMoved};
-  // Of whole numbers as they are, whatever scales they have.
+  // Whole numbers are taken as they are, whatever scales they have.
   t.own[90] = {&floor_div, Numbers::kAsIs};
   t.own[95] = {&floor_mod, Numbers::kAsIs};
   t.own[98] = {&leaky_relu};

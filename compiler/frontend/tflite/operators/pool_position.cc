@@ -57,8 +57,8 @@ void max_pool_with_position(NodeContext& c) {
   c.outputs[1] = c.l.pixels(c.l.pointwise("add", {c.l.cast(taps, f32), c.l.number(0.1f, f32)}));
 }
 
-// Each element goes to its position in its window, of as many windows as there are elements; all others are 0. Of
-// several at one place the last counts; positions outside are left out.
+// Each element goes to its position in its window, of as many windows as there are elements; all others are 0. The
+// last of several at one place counts; positions outside are left out.
 void max_unpool(NodeContext& c) {
   const Operand &x = c.in(0), &positions = c.in(1);
   require_image_of_floats(x);

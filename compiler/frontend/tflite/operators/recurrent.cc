@@ -136,7 +136,7 @@ class Lstm {
     for (const size_t which : kGatesOfGraph) all.push_back(gate(first, which, shape));
     return l_.concat(all, 0);
   }
-  // Of i, o and f.
+  // Those of the gates i, o and f.
   Operand peepholes() {
     const auto of = [&](size_t which) {
       HONE_USER_CHECK(c_.in(at_.peepholes + which).type.shape == Extents{hidden_})

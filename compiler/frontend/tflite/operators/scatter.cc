@@ -30,7 +30,7 @@ Extents shape_from(const NodeContext& c, size_t i) {
   return to;
 }
 
-// Rows at positions [count, depth] in the first `depth` axes of `base`. Of equal positions the last counts, or with
+// Rows at positions [count, depth] in the first `depth` axes of `base`. The last of equal positions counts, or with
 // `sums` all are added.
 Operand with_rows(NodeContext& c, const Operand& base, const Operand& positions, const Operand& updates, bool sums) {
   Lowering& l = c.l;

@@ -28,7 +28,7 @@ Sides sides_of(Lowering& l, const Operand& boxes) {
   return s;
 }
 
-// What each box has in common with one, of both together: [n]. 0 where one of them has no area.
+// Intersection over union of each box with one: [n]. 0 where one of the two has no area.
 Operand common_parts(Lowering& l, const Sides& all, const Sides& one) {
   const auto length = [&](const Operand& a_end, const Operand& b_end, const Operand& a, const Operand& b) {
     const Operand end = l.pointwise("minimum", {a_end, b_end}), begin = l.pointwise("maximum", {a, b});

@@ -42,8 +42,8 @@ void conv_of_volume(NodeContext& c) {
                                        shape_behind(w, planes.type.shape, k[4])));
 }
 
-// Weights [kd, kh, kw, co, ci]. What a convolution over a volume of the output's extents would read of each output:
-// that is written here.
+// Weights [kd, kh, kw, co, ci]. Each element is written to where a convolution over a volume of the output's extents
+// would read it.
 void transposed_conv_of_volume(NodeContext& c) {
   const Operand &weight = c.in(1), &x = c.in(2);
   require_volumes(x, weight);

@@ -40,7 +40,7 @@ std::optional<double> scale_of_numbers(std::span<const float> values) {
   return all ? std::optional(1.0) : std::nullopt;
 }
 
-// The elements of f32 or s16, of which f32 holds all.
+// The elements of f32 or s16; f32 holds each exactly.
 std::vector<float> floats_in(const TensorData& data) {
   if (data.type().dtype == f32) return elements_of<float>(data);
   const std::vector<int16_t> numbers = elements_of<int16_t>(data);

@@ -100,9 +100,9 @@ int64_t usual_in_blocks(const Workload& w, const Target& target) {
   return otherwise;
 }
 
-// Tiles of which most is empty are left to vectors. Blocks of vector registers have twice the products an instruction
-// of vectors has, unless few channels leave most of the time to the gathering of pixels: 3x3 windows of 32 channels in
-// bf16 take 0.94 of the instructions for 16 channels of the output, 0.75 for 32 (docs/matrix-units.md).
+// Tiles that would be mostly empty are left to vectors. Blocks of vector registers have twice the products an
+// instruction of vectors has, unless few channels leave most of the time to the gathering of pixels: 3x3 windows of 32
+// channels in bf16 take 0.94 of the instructions for 16 channels of the output, 0.75 for 32 (docs/matrix-units.md).
 bool suits_convolution(const MatrixUnit& unit, const ConvShape& c) {
   constexpr int64_t kLeastChannels = 8, kLeastToGatherFor = 32;
   const int64_t pixels = c.n * c.oh * c.ow;

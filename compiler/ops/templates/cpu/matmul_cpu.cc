@@ -84,7 +84,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                    usual_height(m, registers_of(x.n_block, lanes), k * dtypes_of(w).in.bytes(), target, by_lanes));
   const int64_t row_tasks = row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target);
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), row_tasks));
-  // What is converted for several panels is converted once; bf16, whose conversion is a shift, is read where it lies.
+  // Elements are converted once for several panels; bf16, whose conversion is a shift, is read where it lies.
   const bool copies = only_widens_input(w) && dtypes_of(w).in == f16 && n >= 4 * x.n_block * target.threads;
   x.columns = chunks(
       ceil_div(n, x.n_block),
@@ -179,9 +179,9 @@ bool is_along_k(const Workload& w, const Target& target) {
   return p.n <= lanes / 4 && p.k >= 2 * lanes && dtypes_of(w).in == dtypes_of(w).accumulate;
 }
 
-// Whether the unit computes the sums by default. Tiles of which most is empty are left to vectors; blocks of two rows
-// have twice the products an instruction of vectors has (docs/matrix-units.md), and where these have none for the
-// types, one row has more.
+// Whether the unit computes the sums by default. Tiles that would be mostly empty are left to vectors. Blocks of
+// two rows have twice the products of an instruction of vectors (docs/matrix-units.md); one row has more products where
+// vectors have no instruction for the types.
 bool suits_product(const MatrixUnit& unit, const Workload& w) {
   const ProductShape& p = product_shape(w);
   if (!unit.has_tiles()) return p.m > 1 || dot_intrinsic(w).empty();

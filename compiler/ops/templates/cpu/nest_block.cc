@@ -18,8 +18,8 @@ int64_t usual_tiles(const MatrixUnit& unit, const NestExtents& of) {
   return of.columns <= unit.columns ? 21 : 22;
 }
 
-// The instructions of a step for the whole product: products, of which a dozen hide the time of one, and loads, which
-// take turns with them on most cores.
+// The instructions of a step for the whole product: products (a dozen hide the time of one) and loads, which take turns
+// with them on most cores.
 double instructions_of(int64_t high, int64_t wide, const MatrixUnit& unit, const NestExtents& of) {
   constexpr int64_t kHiding = 12;
   constexpr double kLoad = 0.4;

@@ -46,8 +46,8 @@ inline constexpr int64_t kReadsThatPayACopy = 5;
 /// Declares or reads the knob `unit`: whether `unit` computes the sums, or vectors.
 bool choose_unit(const MatrixUnit& unit, Knobs& knobs, bool by_default);
 
-/// Declares or reads the knobs. Of vector registers the default is the block that covers the product in the fewest
-/// instructions.
+/// Declares or reads the knobs. By default a block of vector registers is the one that covers the product in the
+/// fewest instructions.
 NestBlock choose_block(const MatrixUnit& unit, const NestExtents& of, const NestKnobs& names, Knobs& knobs);
 
 /// Loops of a block's sums: over its registers, and over rows and columns of one.

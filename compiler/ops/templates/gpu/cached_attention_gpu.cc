@@ -1,5 +1,5 @@
-// Attention over a cache on GPUs: the generic template's nests, whose threads read no key behind the newest one. (Of
-// values the definition reads none there.) A long cache that is nearly empty costs launches, and little memory.
+// Attention over a cache on GPUs: the generic template's nests, whose threads read no key behind the newest one. (The
+// definition reads no value there.) A long cache that is nearly empty costs launches, and little memory.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/rewrite/replace_stage.h"
 #include "compiler/ops/templates/gpu/generic_gpu.h"
