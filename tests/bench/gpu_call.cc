@@ -1,4 +1,4 @@
-// What a call of a model for a GPU costs beside its launches: twenty layers that do next to nothing, through hone_run
+// The cost of a call of a model for a GPU beside its launches: twenty layers that do next to nothing, through hone_run
 // and through the driver's own functions, in turns. On an OpenCL device, and over the CUDA driver that only adds.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -118,7 +118,7 @@ class Replay final : public Searcher {
 // The records that a session stored.
 struct Records {
   std::map<std::string, db::TrialRow> trials, confirmed;  ///< by config, those that are ok
-  std::optional<db::BestRow> stored;                      ///< what the tophub answers
+  std::optional<db::BestRow> stored;                      ///< the tophub's answer
   std::string fallback;                                   ///< the default's config
   const db::TrialRow* best() const {
     const auto at = stored ? confirmed.find(stored->config) : confirmed.end();
@@ -271,7 +271,7 @@ Status run(const TunerFlags& flags, const Shape& shape, const std::string& folde
     return absl::OkStatus();
   }
   HONE_ASSIGN_OR_RETURN(const Records quiet_again, measure_again(flags, quiet, folder, "quiet"));
-  compare(quiet, quiet_again);  // what the machine does by itself
+  compare(quiet, quiet_again);  // the machine by itself
   for (const size_t n : shape.cores) {
     const std::string name = n == 1 ? "neighbour on 1 core" : fmt::format("neighbour on {} cores", n);
     StatusOr<Records> stored = Records();

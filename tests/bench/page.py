@@ -44,7 +44,7 @@ def bring_up_to_date(program):
 
 
 def run(command):
-    """What the command printed, which is shown while it comes."""
+    """The command's output, which is shown while it comes."""
     try:
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
     except OSError as error:

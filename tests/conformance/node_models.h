@@ -26,7 +26,7 @@ struct Outcome {
 /// How the models are computed.
 enum class Engine {
   kInterpreter,  ///< the imported graph, before all passes
-  kArtifact,     ///< what tensorc builds of it for this machine, on one thread
+  kArtifact,     ///< built by tensorc for this machine, on one thread
 };
 
 /// The data's folders, sorted: those below `data` that hold a model.onnx.

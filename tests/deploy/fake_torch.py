@@ -1,5 +1,5 @@
 """Stand-ins for torch, onnx and onnx2torch: a GPU whose clock moves by a fixed time with each run of a model, half of
-it where products may be TF32. What was asked is in the file $FAKE_TORCH_LOG."""
+it where products may be TF32. The file $FAKE_TORCH_LOG has what was asked."""
 import pathlib
 
 TORCH = '''

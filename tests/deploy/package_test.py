@@ -76,7 +76,7 @@ class Packages(unittest.TestCase):
         root = self.folder / 'root'
         made = run('debootstrap', '--variant=minbase', 'bookworm', root, mirror())
         self.assertEqual(made.returncode, 0, made.stdout[-2000:] + made.stderr[-2000:])
-        for name in ('apt.conf.d', 'auth.conf.d'):  # what this system's apt needs to reach its mirror
+        for name in ('apt.conf.d', 'auth.conf.d'):  # this system's way to its mirror
             if (pathlib.Path('/etc/apt') / name).is_dir():
                 shutil.copytree(f'/etc/apt/{name}', root / 'etc' / 'apt' / name, dirs_exist_ok=True)
         shutil.copytree(self.folder / 'debs', root / 'debs')

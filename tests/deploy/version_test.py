@@ -12,7 +12,7 @@ from commands import BIN, BUILD, PROGRAMS, ROOT, run
 VERSION = re.search(r'(?m)^project\(hone VERSION (\d+\.\d+\.\d+) ', (ROOT / 'CMakeLists.txt').read_text())[1]
 # Files of a release and tags of images: hone-1.2.3-aarch64.tar.xz, hone_1.2.3_amd64.deb, hone-agent:1.2.3.
 NAMED = re.compile(r'\b(?:lib)?hone(?:-[a-z]+)*[-_:](\d+\.\d+\.\d+)(?!\d)')
-# What is older says so.
+# Texts about older versions, which say so.
 OLDER = ('CHANGELOG.md', 'docs/measured/')
 
 

@@ -37,9 +37,9 @@ struct FakeCuda {
   std::vector<void*> streams_used;  ///< by launches, graphs and copies that were not recorded, in order
   int pageable = 0;                 ///< copies of memory that is not pinned, for which the host waits
   int outside = 0;                  ///< calls that need a context, made by a thread that had none
-  std::vector<std::string> wrong;   ///< what a driver may end a program for
+  std::vector<std::string> wrong;   ///< faults that a driver may end a program for
   int contexts = 0, modules = 0, buffers = 0, pinned = 0, events = 0, streams = 0, graphs = 0;  ///< alive
-  int broken = 0;   ///< what a crashed kernel makes every call answer
+  int broken = 0;   ///< every call's answer after a crashed kernel
   int pending = 0;  ///< the same before anyone waited
   double now_ms = 0;
 };

@@ -1,4 +1,4 @@
-// What tests ask of the CUDA driver without a GPU (fake_cuda.h) once all is closed.
+// Expectations on the CUDA driver without a GPU (fake_cuda.h) once all is closed.
 #pragma once
 
 #include <gmock/gmock.h>

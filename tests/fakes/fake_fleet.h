@@ -35,7 +35,7 @@ class FakeFleet {
  public:
   explicit FakeFleet(TrackerOptions options = {}) : options_(options) {
     options_.allow_fake = true;
-    spdlog::set_level(spdlog::level::err);  // what a tracker says of faults that are meant
+    spdlog::set_level(spdlog::level::err);  // a tracker warns of faults that are meant
     restart();
   }
 

@@ -1,4 +1,4 @@
-// What TensorFlow Lite's files say of themselves, made by hand: the notes, and archives behind the model.
+// Metadata of TensorFlow Lite's files, made by hand: the notes, and archives behind the model.
 #pragma once
 
 #include <zlib.h>

@@ -44,7 +44,7 @@ class TfliteModel {
  public:
   flatbuffers::FlatBufferBuilder b;  ///< for options and what else tests put into a model
   uint32_t version = 3;
-  std::map<int32_t, int32_t> operator_versions;  ///< of those of which a model says another one than 1
+  std::map<int32_t, int32_t> operator_versions;  ///< of operators for which a model says another one than 1
 
   TfliteModel& tensor(const std::string& name, const std::vector<int32_t>& shape, int8_t type = kTfFloat,
                       const TfliteScales& scales = {}, uint32_t buffer = 0, const std::vector<int32_t>& signature = {},
@@ -137,7 +137,7 @@ class TfliteModel {
     return *this;
   }
 
-  /// What follows is another subgraph, which control flow runs; the first one is the main one.
+  /// Begins another subgraph, which control flow runs; the first one is the main one.
   TfliteModel& next_graph() {
     graphs_.push_back(tables::CreateSubGraphDirect(b, &tensors_, &inputs_, &outputs_, &operators_, "graph"));
     indices_.clear(), tensors_.clear(), inputs_.clear(), outputs_.clear(), operators_.clear();

@@ -4,8 +4,8 @@
     gpu-torch m.onnx --mode eager|graphs|autotune --precision f32|tf32 [--flags-file m.toml]
 
 prints {"time_ms": …}: the median of nine turns of at least 30 ms each, by the GPU's clock. `graphs` replays a CUDA
-graph of the eager model, `autotune` is torch.compile's max-autotune. Inputs are seeded. Of the flags' file `bind` is
-read: a named dimension's number. Ends with 3, and one line, where something is missing: torch, onnx2torch, a GPU.
+graph of the eager model, `autotune` is torch.compile's max-autotune. Inputs are seeded. The flags' file is read
+for `bind` alone: named dimensions' numbers. Ends with 3, and one line, where torch, onnx2torch or a GPU is missing.
 """
 import argparse
 import importlib.util
@@ -17,7 +17,7 @@ TURNS, LEAST_MS = 9, 30.0
 
 
 class Missing(Exception):
-    """What this machine lacks."""
+    """Something that this machine lacks."""
 
 
 def load():

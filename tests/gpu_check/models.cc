@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What gpu-torch says, without who says it.
+// The message of gpu-torch without its name.
 std::string without_name(const std::string& line) {
   constexpr std::string_view kName = "gpu-torch: ";
   return line.starts_with(kName) ? line.substr(kName.size()) : line;

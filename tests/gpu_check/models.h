@@ -1,5 +1,5 @@
-// What gpu-check does with models that the caller names: the list of their layers, which are tuned for the package, and
-// the whole beside PyTorch.
+// Models that gpu-check's caller names: the list of their layers, which are tuned for the package, and the whole beside
+// PyTorch.
 #pragma once
 
 #include <string>

@@ -96,7 +96,7 @@ OrderedJson layers_json(const Journal& journal, const std::vector<Step>& steps) 
   return out;
 }
 
-// Of PyTorch's f32, which computes what Hone does.
+// PyTorch's best in f32, which computes what Hone does, over ours.
 OrderedJson torch_over_ours(const OrderedJson& row) {
   std::optional<double> best;
   for (const TorchWay& way : torch_ways())

@@ -10,7 +10,7 @@
 namespace hone::bench {
 
 struct LayerTime {
-  std::string name;  ///< what the side calls it: the nodes of the user's model, or a node of ONNX Runtime's own graph
+  std::string name;  ///< its name on that side: the nodes of the user's model, or a node of ONNX Runtime's own graph
   std::string operation;  ///< `conv2d`, `FusedConv`
   double ms = 0;          ///< of one run
 };

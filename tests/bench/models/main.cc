@@ -111,7 +111,7 @@ Status check_writable(const char* flag, const std::string& file) {
   return usage_error(fmt::format("{} {}: no file can be made in its folder", flag, file));
 }
 
-// Measured for hours, or given: nothing of it is written over.
+// Files that were measured for hours, or given, are not written over.
 Status check_files(const Options& o) {
   CommandFiles files;
   for (const std::string& model : o.files) files.reads("the model", model);
@@ -155,7 +155,7 @@ Status measure_all(const std::vector<ModelSpec>& models, const Options& o, Repor
       HONE_RETURN_IF_ERROR(row.status());
       std::cout << row_text(*row, columns) << layers_text(*row) << std::flush;
       report.rows.push_back(*std::move(row));
-      HONE_RETURN_IF_ERROR(write_results(report, o));  // what is measured is kept, however the run ends
+      HONE_RETURN_IF_ERROR(write_results(report, o));  // measurements are kept, however the run ends
     }
   return absl::OkStatus();
 }

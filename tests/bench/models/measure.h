@@ -12,7 +12,7 @@ namespace hone::bench {
 struct MeasureOptions {
   std::string tensorc;    ///< programs, by their paths
   std::string side;       ///< bench_models_side
-  std::string peer;       ///< what runs ONNX Runtime: bench_models_side too; tests have another
+  std::string peer;       ///< the program that runs ONNX Runtime: bench_models_side too; tests have another
   std::string library;    ///< ONNX Runtime's
   std::string db;         ///< the tuned artifact's tophub; empty: there is no tuned artifact
   bool layers = false;    ///< how long the layers of both sides take

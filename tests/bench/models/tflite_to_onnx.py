@@ -28,7 +28,7 @@ TYPES = {0: np.float32, 1: np.float16, 2: np.int32}
 
 
 class Unsupported(Exception):
-    """What this converter does not know."""
+    """Something that this converter does not know."""
 
 
 def read(path):

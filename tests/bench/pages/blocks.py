@@ -16,7 +16,7 @@ FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
 class Refused(Exception):
-    """What cannot be done, in one line for people; the page is as it was."""
+    """Why something cannot be done, in one line for people; the page is as it was."""
 
 
 @dataclasses.dataclass

@@ -26,7 +26,7 @@ def words_of(command):
 
 
 def complaints(block, lines, commits_are_known):
-    """What is wrong with a block, whose lines are those between its markers."""
+    """The faults of a block, whose lines are those between its markers."""
     lines = [line for line in lines if line.strip()]
     rows = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""What stands above a table: machine, date, commit, command, and what was measured beside."""
+"""The lines above a table: machine, date, commit, command, and what was measured beside."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2", "sve": "SVE", "asimd": "NEON"}
 
 
 def git(*words):
-    """What git prints of this tree; None where there is none."""
+    """The output of git in this tree; None where there is no git."""
     try:
         ran = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What a benchmark prints, as Markdown."""
+"""The output of a benchmark, as Markdown."""
 
 import re
 import textwrap

@@ -234,7 +234,7 @@ std::string difference_of(const AnswerTensor& got, const AnswerTensor& wanted, c
       return fmt::format("element {}: {} instead of {} (allowed {})", i, a[i], b[i], allowed);
     ++differing;
   }
-  // Roundings differ in few elements: one step everywhere is an error. Of 16 bits most are rounded on the way.
+  // Roundings differ in few elements: one step everywhere is an error. Most numbers of 16 bits are rounded on the way.
   if (bound.steps > 0 && wanted.type != kTfFloat && wanted.type != kTfShort &&
       static_cast<double>(differing) > kMostSteps + bound.share * static_cast<double>(a.size()))
     return fmt::format("{} of {} elements are a step apart", differing, a.size());

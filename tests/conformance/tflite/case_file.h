@@ -19,19 +19,19 @@ struct AnswerTensor {
   std::string bytes;
   bool operator==(const AnswerTensor&) const = default;
 };
-/// What TensorFlow Lite gave for a case.
+/// The answer of TensorFlow Lite for a case.
 struct TfliteAnswer {
   std::string name, case_hash;
   std::string error;                             ///< empty: it has answers
   std::vector<std::vector<AnswerTensor>> calls;  ///< the outputs of each
 };
 
-/// Of the model and its inputs: when it changes, answers are no longer of this case.
+/// A hash of the model and its inputs: when it changes, answers are no longer of this case.
 std::string hash_of(const TfliteCase& c);
 
-/// What `tensorflow_lite` wrote: a number of cases; of each its name, an error, and without one a number of calls; of
-/// each of these a number of outputs; of each of these its type, its rank, its extents, and its bytes. Hashes are those
-/// of `cases`, which have the same order.
+/// Reads `tensorflow_lite`'s output: a number of cases; of each its name, an error, and without one a number of calls;
+/// of each of these a number of outputs; of each of these its type, its rank, its extents, and its bytes. Hashes are
+/// those of `cases`, which have the same order.
 std::vector<TfliteAnswer> results_of_bytes(const std::string& bytes, const TfliteCases& cases);
 
 /// Answers as text, a line each: `NAME: HASH`, and the calls, divided by `;`, each with its outputs

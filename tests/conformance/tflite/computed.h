@@ -18,10 +18,10 @@ struct ReadCases {
   std::vector<std::string> refusals;  ///< a line each, of the others
 };
 ReadCases read_cases(const TfliteCases& all);
-/// Of each operator every n-th case, the first one too.
+/// Every n-th case of each operator, the first one too.
 ReadCases every(size_t n, const ReadCases& all);
 
-/// What a case's graph gives: the outputs of each call, or why there are none.
+/// The results of a case's graph: the outputs of each call, or why there are none.
 struct ComputedCase {
   std::string refusal;
   std::vector<std::vector<AnswerTensor>> calls;

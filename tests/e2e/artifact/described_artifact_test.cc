@@ -77,7 +77,7 @@ void expect_both_ways_agree(const HoneArtifact& artifact, const HoneRuntime* rt)
     plain.push_back(std::make_unique<HostTensorOf>(p.plain, 4));
     if (p.role != HONE_OUTPUT) fill(*plain.back(), static_cast<unsigned>(i));
     std::vector<const DLTensor*> args{&plain.back()->tensor};
-    Tensors aligned;  // what an entry other than NAME_run and NAME_plain takes
+    Tensors aligned;  // for entries other than NAME_run and NAME_plain
     aligned.push_back(std::make_unique<HostTensorOf>(p.plain, 0));
     std::memcpy(aligned[0]->tensor.data, plain.back()->tensor.data, plain.back()->bytes);
     args[0] = &aligned[0]->tensor;

@@ -70,7 +70,7 @@ class FaultRun : public Workplace {
   void resume_quarantined();
   void wait_until_idle();
 
-  std::string apply(const Fault& fault);  // what it hit, for the log; empty: there was no target
+  std::string apply(const Fault& fault);  // its target, for the log; empty: there was none
   std::string kill_one(const Fault& fault);
   std::string stop_one(const Fault& fault);
   std::string drop(const Fault& fault);

@@ -21,7 +21,7 @@ using std::chrono::milliseconds, std::chrono::steady_clock;
 // State that all streams share.
 struct Shared {
   wire::Address server;
-  std::mutex mutex;  // what follows
+  std::mutex mutex;  // guards the members below
   std::map<uint64_t, class Stream*> streams;
   uint64_t next_stream = 1;
   std::atomic<uint64_t> passed{0}, duplicated{0};
@@ -173,7 +173,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   grpc::ClientContext context_;
   std::unique_ptr<grpc::GenericStub> stub_;
   std::shared_ptr<Stream> self_;
-  std::mutex mutex_;  // what follows
+  std::mutex mutex_;  // guards the members below
   Lane up_, down_;
   bool server_ended_ = false, telling_server_ = false, finished_ = false;
 };

@@ -1,6 +1,6 @@
 """Objects at random, as callers hand them over by mistake: each call gives what it is to, or a documented exception.
 
-HONE_FUZZ_SEED and HONE_FUZZ_COUNT: other ones, more. What is called is printed where it goes wrong.
+HONE_FUZZ_SEED and HONE_FUZZ_COUNT: other ones, more. A call that goes wrong is printed.
 """
 
 import copy
@@ -317,7 +317,7 @@ class Arguments(Fuzz):
             for seed, rng in self.rounds():
                 number, v, w = rng.randrange(len(calls)), rng.choice(VALUES), rng.choice(VALUES)
                 was = os.getcwd()
-                os.chdir(self.folder)  # what writes a file called "a=b"
+                os.chdir(self.folder)  # where a file called "a=b" is written
                 try:
                     what = f"seed {seed}: call {number} of {v!r:.60} and {w!r:.60}"
                     self.refused_or(what, lambda: calls[number](v, w))

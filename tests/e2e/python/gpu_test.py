@@ -72,7 +72,7 @@ class OnAGpu(Case):
             later = model.on(0)(x)
             np.testing.assert_array_equal(later.numpy(), y.numpy())
             self.assertEqual(model.stats["copied_arrays"], 0)
-        # What a model gave lives on without it.
+        # A model's arrays live on without it.
         del model, device
         np.testing.assert_allclose(y.numpy(), perceptron_of(sample()), rtol=1e-5)
 

@@ -181,7 +181,7 @@ class Primitives(unittest.TestCase):
             self.assertEqual(set(named) - known, set())
 
     def test_bind(self):
-        """GPUs' threads, of which this process has none: what computes the same is the text."""
+        """Threads of a GPU, which this process does not have: the text computes the same."""
         m = Matmul()
         m.s.compute_at(m.C, m.s.loop(m.D, "j"))
         m.s.set_scope(m.C, "stack")
@@ -375,7 +375,7 @@ class Arguments(unittest.TestCase):
             with self.subTest(line):
                 self.check(call, line)
         self.assertEqual(s.steps, steps)
-        s.split(i, by=np.int64(4))  # what is right goes through
+        s.split(i, by=np.int64(4))  # a right factor goes through
 
     def test_of_definitions_and_kernels(self):
         m = Matmul()

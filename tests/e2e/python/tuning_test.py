@@ -106,7 +106,7 @@ class Tuning(Case):
 
         with self.assertRaisesRegex(ZeroDivisionError, "mine"):
             hone.tune(WORKLOAD, trials=100000, threads=1, callback=refuse, progress=False)
-        self.assertGreaterEqual(len(hone.Tophub(self.db).list()), 1)  # what was measured is kept
+        self.assertGreaterEqual(len(hone.Tophub(self.db).list()), 1)  # measurements are kept
 
     def test_ctrl_c_keeps_what_was_measured(self):
         code = (

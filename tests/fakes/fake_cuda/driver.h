@@ -1,4 +1,4 @@
-// What the files of the fake CUDA driver share: its state, what is alive, and how commands are sent.
+// Shared by the files of the fake CUDA driver: its state, what is alive, and how commands are sent.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ inline int called_in_context(const std::string& name, const std::string& argumen
   return called(name, arguments);
 }
 
-// What a program must not do: said, and refused.
+// Something that a program must not do: recorded, and refused.
 inline int refuse(const std::string& what, int code = 1) { return state->wrong.push_back(what), code; }
 
 // --- what there is ---
@@ -128,7 +128,7 @@ inline int do_or_record(void* handle, Work work) {
   return send(s, !handle, std::move(work)), 0;
 }
 
-// What the functions without a stream do waits for the default stream, and for those that wait for it.
+// Functions without a stream wait for the default stream, and for those that wait for it.
 inline void finish_default() {
   stream_of(nullptr)->run_all();
   for (const auto& [handle, s] : streams)

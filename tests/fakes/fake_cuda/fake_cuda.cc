@@ -174,7 +174,7 @@ EXPORT int cuMemcpyDtoH_v2(void* to, unsigned long long from, size_t bytes) {
   const int code = waited(called_code);
   return code ? code : copying(to, at(from), bytes)();
 }
-// Of pageable memory the bytes are taken now, of pinned memory when the copy runs.
+// Bytes of pageable memory are taken now, those of pinned memory when the copy runs.
 EXPORT int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t bytes, void* stream) {
   const Locked lock(mutex);
   if (const int code = called_in_context("cuMemcpyHtoDAsync", std::to_string(bytes))) return code;

@@ -1,5 +1,5 @@
-// The memory of the fake CUDA driver: whose it is, where it ends, and whether it was freed. What was freed is kept for
-// a while, so that no other memory has its address.
+// The memory of the fake CUDA driver: whose it is, where it ends, and whether it was freed. Freed memory is kept for a
+// while, so that no other memory has its address.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Memory {
     return b && b->is_pinned && !b->is_freed;
   }
 
-  /// What is wrong with bytes that a command of the context uses; "" where nothing is, or the memory is the caller's.
+  /// The fault in bytes that a command of the context uses; "" where there is none, or the memory is the caller's.
   std::string wrong_with(const void* memory, size_t bytes, void* context) const {
     const Block* const b = block_at(memory);
     if (!b) return "";

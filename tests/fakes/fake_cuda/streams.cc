@@ -19,7 +19,7 @@ EXPORT int cuStreamDestroy_v2(void* stream) {
   const Locked lock(mutex);
   const auto found = streams.find(stream);
   if (found == streams.end()) return refuse("destroying what is no stream", kInvalidHandle);
-  // What it was sent is done yet.
+  // Work that was sent to it is still done.
   found->second->run_all();
   return streams.erase(found), --state->streams, 0;
 }
@@ -52,7 +52,7 @@ EXPORT int cuStreamWaitEvent(void* stream, void* event, unsigned) {
   const std::shared_ptr<Stream> s = stream_of(stream);
   const Event* const e = event_of(event);
   if (!s || !e) return kInvalidHandle;
-  // What it was recorded behind now, whatever it is recorded behind later.
+  // Waits for what the event was recorded behind now, whatever it is recorded behind later.
   return send(s, !stream, [reached = *e] { return reached.reach(), 0; }), 0;
 }
 

@@ -31,7 +31,7 @@ struct Graph {
   }
 };
 
-/// What a graph was when it was made executable.
+/// A graph as it was when it was made executable.
 struct GraphExec {
   void* context = nullptr;
   const Graph* of = nullptr;
@@ -39,7 +39,7 @@ struct GraphExec {
   std::vector<Node> nodes;
   std::vector<size_t> order;
 
-  /// Of the nodes that may run, the one that was added last comes first.
+  /// Among the nodes that may run, the one that was added last comes first.
   int run() const {
     for (const size_t i : order)
       if (const int code = nodes[i].work()) return code;

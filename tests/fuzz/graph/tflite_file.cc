@@ -76,7 +76,7 @@ std::string graphs() {
   return m.bytes();
 }
 
-// What writes at positions, and layers with states.
+// Operators that write at positions, and layers with states.
 std::string writers() {
   TfliteModel m;
   m.input("x", {3, 2}).input("at", {3, 1}, kTfInt).numbers("s", {4, 2}).numbers("ids", {0, 0, 2}).number("n", 3);
@@ -115,7 +115,7 @@ std::string boxes() {
   return m.bytes();
 }
 
-// What a file says of itself, and an archive behind it.
+// A file's notes on itself, and an archive behind it.
 std::string notes_and_labels() {
   TfliteModel m;
   m.input("x", {1, 2, 2, 3})

@@ -49,7 +49,7 @@ void read_as_any(FrameKind kind, std::string_view payload) {
 
 // The bytes as a peer sends them, who then closes the socket.
 void run(std::string_view bytes) {
-  if (bytes.size() > 100'000) return;  // what the socket's buffer takes without a reader
+  if (bytes.size() > 100'000) return;  // the socket's buffer takes no more without a reader
   int fds[2];
   HONE_ICHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
   HONE_ICHECK(bytes.empty() || write(fds[0], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));

@@ -1,4 +1,4 @@
-// What goes wrong with CUDA: one line each, nothing left behind, and the next call works or says why it does not.
+// Errors with CUDA: one line each, nothing left behind, and the next call works or says why it does not.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -50,7 +50,7 @@ class OpenclLibrary : public testing::Test {
     out.name = name;
     return out;
   }
-  /// What the launcher computes of it over the compiler's own driver.
+  /// Its results by the launcher over the compiler's own driver.
   std::vector<std::string> wanted(const InFile& f, const std::vector<TensorData>& inputs) const {
     LoadedModel model(f.built, f.name, 1, 0, gpu_.device.get());
     return bytes_of_all(model.run(inputs));

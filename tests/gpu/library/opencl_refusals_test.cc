@@ -1,4 +1,4 @@
-// What is wrong is said in one line, and the next call works or says why it does not: on an OpenCL device.
+// Errors on an OpenCL device: one line each, and the next call works or says why it does not.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -161,7 +161,7 @@ TEST_F(OpenclRefusals, AreAboutQueuesThatModelsCannotUse) {
   expect_right();
 }
 
-// What does not end holds up nobody for longer than the limit, and the device is of no use from then on.
+// Work that does not end holds up nobody for longer than the limit, and the device is of no use from then on.
 TEST_F(OpenclRefusals, WhatDoesNotEndIsLeftBehind) {
   for (const bool is_behind_a_call : {false, true}) {
     const LibraryDevice own = device_of("opencl");

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// What went wrong in any of `count` threads.
+// The errors of `count` threads.
 template <class F>
 std::vector<std::string> in_threads(int count, const F& run) {
   std::vector<std::string> wrong(static_cast<size_t>(count));

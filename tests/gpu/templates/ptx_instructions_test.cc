@@ -20,7 +20,7 @@ namespace {
 
 using testing::Contains;
 
-// What selection, dots and conversions may ask for; everything else is ordinary code.
+// Instructions for selection, dots and conversions alone; everything else is ordinary code.
 constexpr const char* kSpecial[] = {"mma.sync", "ldmatrix.",    "cp.async.",   "shfl.",
                                     "dp4a.",    "cvt.rna.tf32", "cvt.rn.bf16", "bar.sync"};
 

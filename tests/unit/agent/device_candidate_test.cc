@@ -42,7 +42,7 @@ class MemoryDevice final : public Device {
       : Device(
             {.name = "memory", .memory_bytes = 1 << 24, .max_threads = 64, .max_blocks = 64, .max_local_bytes = 64}) {}
 
-  std::function<void(const Buffers&)> kernel;  ///< what a launch does
+  std::function<void(const Buffers&)> kernel;  ///< run by each launch
   double seconds_per_launch = 1e-3;
   int64_t launches = 0;
 

@@ -76,7 +76,7 @@ class Counting final : public CheckedKernel {
 
   ModuleInfo info;
   std::vector<int64_t> samples;
-  std::vector<double> values, expected, tolerances;  ///< what it writes, what it should, how exactly
+  std::vector<double> values, expected, tolerances;  ///< its output, the right one, how exact it is to be
   int64_t skipped = -1;                              ///< the element that is not written
 
  private:

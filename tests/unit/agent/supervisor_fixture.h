@@ -77,7 +77,7 @@ class FakeMeasurer final : public Measurer {
   std::vector<BuildOrder> orders;
   std::vector<RunRequest> requests;
   ResultStatus status = ResultStatus::kOk;  ///< of every candidate
-  RunReply reply;                           ///< what every run says beside its candidates
+  RunReply reply;                           ///< every run's answer beside its candidates
   bool blocked = false, cancelled = false;
   std::function<void()> on_run;
 
@@ -188,7 +188,7 @@ class SupervisorTest : public ::testing::Test {
   asio::io_context io;
   FakeClock clock;
   std::function<std::string()> throttled;
-  wire::DeviceHealth machine;  ///< what else it says
+  wire::DeviceHealth machine;  ///< its health otherwise
   FakeMeasurer measurer{io};
   std::map<Hash128, std::string> blobs;
   bool hold_blobs = false;

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-// What a command with these words ends with.
+// The text that a command with these words ends with.
 std::string told(CommandLine& line, const Words& words) {
   return run_command(line, words, [] { return absl::OkStatus(); }).text;
 }

@@ -49,8 +49,8 @@ TEST(HostileIr, WrappingConditionsDropNoOther) {
       a, loop(i, make_int(0), 1000, LoopKind::kSerial, loop(j, make_int(far), 3, LoopKind::kSerial, guarded)));
 }
 
-// a < b, both exact, whose difference wraps around: no sum of its parts decides it. (Of more iterations than are
-// peeled.)
+// a < b, both exact, whose difference wraps around: no sum of its parts decides it. (The loops have more
+// iterations than are peeled.)
 TEST(HostileIr, ConditionsWhoseDifferenceWrapsAreNotGeneralised) {
   const Var t("t"), u("u"), i("i");
   const Buffer a = make_buffer("A", f32, {4});

@@ -1,5 +1,5 @@
 // The C half of artifacts' entries over tables of the tests' own: symbols that two dimensions share, errors, regions.
-// What tensorc writes is tested in tests/e2e/artifact, tests/unit/model and tests/fuzz/arguments.
+// The artifacts of tensorc are tested in tests/e2e/artifact, tests/unit/model and tests/fuzz/arguments.
 #include "compiler/runtime/entry/entry.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kCpu = uint64_t{1} << kDLCPU;
 constexpr DLDataType kF32{kDLFloat, 32, 1};
 
-// What is wrong, and with which tensor, counted from 1.
+// The fault and its tensor, counted from 1.
 std::pair<int, int> wrong(int what, int tensor) { return {what, tensor}; }
 
 int32_t done(const DLTensor* const*, int32_t, void*, const HoneRuntime*) { return 41; }

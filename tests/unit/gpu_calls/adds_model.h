@@ -37,7 +37,7 @@ class AddsModel {
   AddsModel& copy(AddsPlace from, AddsPlace to) { return step(nullptr, nullptr, {from, to}); }
   AddsModel& on_host(AddsPlace from, AddsPlace twice) { return step(nullptr, &host_, {from, twice}); }
 
-  /// What an artifact has.
+  /// The model as an artifact has it.
   const HoneGpuProgram* head() {
     model_ = {};
     model_.head = {HONE_GPU_MODEL_ABI, kDLCUDA, "cuda -arch=sm_90", "sm_90", nullptr, 0, "", 0, nullptr, 0,
@@ -52,7 +52,7 @@ class AddsModel {
   size_t elements() const { return static_cast<size_t>(elements_); }
   int64_t arena_bytes() const { return arena_bytes_; }
 
-  /// What the outputs are.
+  /// The outputs for these inputs.
   std::vector<std::vector<float>> run(const std::vector<std::vector<float>>& inputs) const {
     std::vector<std::vector<float>> tensors = inputs, arena;
     tensors.resize(params_.size());

@@ -195,7 +195,7 @@ TEST_F(Overlaps, WhereStreamsOrPinnedMemoryAreRefusedResultsAreTheSame) {
   expect_nothing_left();
 }
 
-// What was sent to any stream is done when a call returns that failed.
+// Whatever was sent to any stream is done when a call that failed returns.
 TEST_F(Overlaps, ACallThatFailsInTheMidstLeavesNothingBehind) {
   for (const FakeOrder order : kFakeOrders) {
     close(), open();
@@ -222,7 +222,7 @@ TEST_F(Overlaps, ACallThatFailsInTheMidstLeavesNothingBehind) {
   expect_nothing_left();
 }
 
-// What runs beside a call that failed is waited for: the pinned memory that it has may go.
+// Copies beside a call that failed are waited for: their pinned memory may go.
 TEST_F(Overlaps, CopiesOfACallThatFailedAreWaitedFor) {
   AddsModel larger(4 * kLarge, 2, 2);
   larger.add(tensor(0), tensor(1), tensor(2)).add(tensor(0), tensor(0), tensor(3));

@@ -37,7 +37,7 @@ TEST_F(Recordings, MemoryThatChangesInEachCallIsRecordedOnce) {
     EXPECT_EQ(count("cuGraphExecMemcpyNode"), i < 2 ? 0 : 1);
   }
   EXPECT_EQ(fake_->graphs, 2) << "one, and what it was made of";
-  // What did not change is not told again.
+  // Arguments that did not change are not set again.
   fake_->calls.clear();
   run_well(*all[7], 7);
   EXPECT_EQ(updates(), 0);
@@ -98,7 +98,7 @@ TEST_F(Recordings, WhereOtherMemoryIsRefusedCallsAreRecordedAnew) {
     run(1, 0, 0, 1);
     run(0, 3, 0, 0);  // other memory
     EXPECT_EQ(updates(), 0);
-    run(1, 0, 0, 1);  // what was recorded is kept
+    run(1, 0, 0, 1);  // the recording is kept
     run(0, 0, 1, 1);
     EXPECT_EQ(fake_->graphs, 4);
     for (int i = 0; i < 6; ++i)

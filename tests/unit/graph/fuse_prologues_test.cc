@@ -51,7 +51,7 @@ TEST(FusePrologues, SaysWhyAFunctionStays) {
     PassContext context = test_context();
     context.notes = &notes;
     notes.say("e", "no operator computes %x");
-    fuse_prologues(fuse_prologues(g, context), context);  // what is said twice is kept once
+    fuse_prologues(fuse_prologues(g, context), context);  // two equal notes are kept once
     return notes.of("e");
   };
   const std::string before = "no operator computes %x";

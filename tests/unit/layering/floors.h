@@ -8,7 +8,7 @@
 
 namespace hone::layering {
 
-/// What a picture shows as one box: a folder with all rooms in it.
+/// One box of a picture: a folder with all rooms in it.
 struct Box {
   std::string folder;
   std::vector<std::string> inside;  ///< the folders right below it that have rooms, in the table's order

@@ -211,7 +211,7 @@ std::string refusal(const std::string& format, const std::string& model = kModel
   return "accepted";
 }
 
-// What the model's file says of `image`.
+// A model file's notes on `image`.
 ModelMetadata metadata_of_image(std::vector<double> mean, std::vector<double> std) {
   ModelMetadata m;
   TensorMetadata& image = m.inputs["image"];

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What a command with these words ends with.
+// The text that a command with these words ends with.
 std::string told(const std::vector<std::string>& words) {
   CommandLine line;
   const TensorcFleet fleet(line);

@@ -39,7 +39,7 @@ struct MmaShape {
   int rows = 2, depth = 2;
 };
 
-// A word holds `each` neighbouring k. Of A (16 x k) thread 4g + q has words of rows g and g + 8, at k = each * q, then
+// A word holds `each` neighbouring k. Thread 4g + q has of A (16 x k) words of rows g and g + 8, at k = each * q, then
 // of the same rows in the second half of k; of B (k x 8) words of column g at each * q, then in the second half; of C
 // rows g and g + 8 of columns 2q and 2q + 1. Smaller shapes have the first of these.
 template <class T, class Product>

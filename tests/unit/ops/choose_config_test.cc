@@ -97,7 +97,7 @@ TEST_F(ChooseConfig, TakesANeighboursOfAnotherEpilogueLast) {
 TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
   Target more = target;
   more.threads = 8;
-  int which = 1;  // of which all choices but those for threads go together with the usual ones for eight
+  int which = 1;  // all its choices but those for threads go together with the usual ones for eight
   while (!make_space(w, more).adapt(some_config(space, which), true)) ++which;
   record(w, target, space, some_config(space, which), 1e-3);
   const ChosenConfig c = choose(w, more);

@@ -308,7 +308,7 @@ TEST(ScalarFunctions, PowersAreTheStandardLibrarys) {
       expect_unary(fmt::format("pow[{:.1f}]", e), t, e == 1 || e == 0 ? 0 : 3,
                    [=](double v) { return std::pow(v, e); });
     for (const double e : {4.0, 7.0, -2.0, -3.0, 9.0, 1.25, -1.25})
-      if (t == f64)  // what overflows on the way does so in f32 too
+      if (t == f64)  // a value that overflows on the way does so in f32 too
         expect_unary(fmt::format("pow[{}]", e), t, power_units(t), [=](double v) { return std::pow(v, e); });
     for (const double b : {2.0, 0.5, 1.0, 10.0})
       expect_unary(fmt::format("rpow[{:.1f}]", b), t, power_units(t), [=](double v) { return std::pow(b, v); });

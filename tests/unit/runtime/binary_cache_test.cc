@@ -36,7 +36,7 @@ TEST(BinaryCache, PartsOfAKeyDoNotRunIntoEachOther) {
 
 // Programs of all who use a device are in one cache.
 TEST(BinaryCache, NoSourceTakesAnothersPlace) {
-  const std::string prefix = "2000:";  // what a key has before a part
+  const std::string prefix = "2000:";  // in a key before each part
   const std::string mine = colliding(std::string(2000, 'm'), 1, prefix.size()),
                     theirs = colliding(std::string(2000, 'm'), 2, prefix.size());
   ASSERT_EQ(hash_bytes(prefix + mine), hash_bytes(prefix + theirs));

@@ -25,7 +25,7 @@ TEST(CudaApi, IsTheDriversOwn) {
   HONE_CUDA_GRAPH_FUNCTIONS(HONE_CUDA_COMPARE_GRAPH)
 }
 
-// Of these cuda.h names later versions: types that are written here, from what it says of the first ones.
+// cuda.h's names mean later versions of these functions: types are written here, from what it says of the first ones.
 TEST(CudaApi, NodesAreTheDriversOwn) {
   using AddKernel = CUresult (*)(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, const CUDA_KERNEL_NODE_PARAMS_v1*);
   using SetKernel = CUresult (*)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);

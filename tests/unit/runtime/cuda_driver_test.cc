@@ -126,7 +126,7 @@ TEST_F(CudaDriver, GivesBackWhatItTook) {
   EXPECT_FALSE(device->time_region([] { return absl::OkStatus(); }).ok());
   EXPECT_EQ(fake_->buffers, 2);
   EXPECT_EQ(fake_->events, 2);
-  device.reset();  // what was made in it holds the context
+  device.reset();  // objects that were made in it hold the context
   EXPECT_EQ(fake_->contexts, 1);
   EXPECT_EQ(fake_->events, 0);
   program = absl::CancelledError("");

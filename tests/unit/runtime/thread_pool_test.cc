@@ -1,4 +1,4 @@
-// What the wrapper adds to the pool, whose own tests are tests/unit/pool.
+// The wrapper's additions to the pool, whose own tests are tests/unit/pool.
 #include "compiler/runtime/thread_pool.h"
 
 #include <gtest/gtest.h>

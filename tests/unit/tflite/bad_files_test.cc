@@ -61,7 +61,7 @@ TEST(TfliteFile, CutOffAnywhere) {
 }
 
 // Whatever the bytes are: read, or refused by an error that begins with the path (which refusal_of_bytes() looks at);
-// no other exception, no signal. What they do to memory, sanitizers see (deploy/sanitize).
+// no other exception, no signal. Sanitizers see what they do to memory (deploy/sanitize).
 TEST(TfliteFile, MutatedBytes) {
   const TfliteFolder f;
   const std::string bytes = sample();

@@ -57,7 +57,7 @@ double common_part(const std::array<double, 4>& a, const std::array<double, 4>& 
   return height * width / (area(a) + area(b) - height * width);
 }
 
-// Of boxes with these scores the best ones that no better one covers.
+// The best of boxes with these scores that no better one covers.
 std::vector<size_t> taken(const std::vector<std::array<double, 4>>& boxes, const std::vector<double>& scores,
                           const Detector& d, int most) {
   std::vector<size_t> order(boxes.size()), out;

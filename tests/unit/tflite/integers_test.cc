@@ -18,7 +18,7 @@ TensorData tensor_of(DType t, const Extents& shape, const std::vector<T>& v) {
   return {{t, shape}, bytes_of_numbers(v)};
 }
 
-// What an operator of two tensors of one type gives; the second one is known to the model where `is_known`.
+// The result of an operator on two tensors of one type; the model knows the second one where `is_known`.
 template <class T>
 std::vector<int64_t> of_two(int32_t number, int8_t type, DType t, const std::vector<T>& a, const std::vector<T>& b,
                             bool is_known) {

@@ -1,4 +1,4 @@
-// What files of TensorFlow Lite say of themselves: read where it is sound, left out and said where it is not; a model
+// The notes in files of TensorFlow Lite: read where it is sound, left out and said where it is not; a model
 // is never refused for it.
 #include <cstdlib>
 #include <random>
@@ -93,7 +93,7 @@ TEST(TfliteMetadata, LabelsOfValuesNeedNoAxis) {
   EXPECT_THAT(m.left_out, IsEmpty());
 }
 
-// What is said of labels that cannot be read; the rest of the notes stays.
+// The message on labels that cannot be read; the rest of the notes stays.
 std::string left_out_of(const std::vector<ZipEntry>& files) {
   const ModelMetadata m = metadata_in(file_with(whole_notes(), files));
   EXPECT_EQ(m.inputs.at("image").content, "image");

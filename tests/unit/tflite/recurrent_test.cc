@@ -21,7 +21,7 @@ struct Layer {
   bool is_coupled = false, has_peepholes = false, is_time_major = false;
   float clip = 0, scale = 1;
   int8_t activation = 4;  // tanh
-  // Of the gates i, f, c, o.
+  // By gate: i, f, c, o.
   Floats weights(size_t gate, int seed) const {
     return scaled(some_numbers(kHidden * kInput, seed + static_cast<int>(gate)));
   }

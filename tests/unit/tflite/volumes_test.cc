@@ -93,7 +93,7 @@ TEST(TfliteVolumes, Convolutions) {
   }
 }
 
-// What a convolution over the output would read, it writes.
+// Each element is written where a convolution over the output would read it.
 TEST(TfliteVolumes, TransposedConvolutions) {
   for (const Volumes& v : kVolumes) {
     std::vector<Axis> axes;

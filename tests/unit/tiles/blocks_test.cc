@@ -1,5 +1,5 @@
-// Arm's matrix instructions: which loops are nests for them, the code of these, and the templates that have them. What
-// the instructions compute is tested where an emulator runs them (tests/arm64); here the loops run as such.
+// Arm's matrix instructions: which loops are nests for them, the code of these, and the templates that have them. Their
+// results are tested where an emulator runs them (tests/arm64); here the loops run as such.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(OfTemplates, BlockLoops,
                                          Loop{"conv2d(ci=64,h=8,w=8,co=64,dtype=u8:s8:s32:s32,layout=NHWC)",
                                               "algorithm=9,m_block=44,m_gather=1", "usmmla", 16, 8}));
 
-// Of one step no loop is left: its products follow each other all the same, with their loads between them alone.
+// One step leaves no loop: its products follow each other all the same, with nothing but their loads between them.
 TEST(BlockRegion, IsOneOfNestsWithoutALoop) {
   std::istringstream text(assembly_of("dense(m=8,n=8,k=8,dtype=u8:s8:s32:s32)", "unit=2,mmla_block=44,mmla_pack_a=1"));
   std::vector<std::string> lines;
@@ -196,8 +196,7 @@ TEST(BlockSpaces, AreTheOldOnesWhereTheInstructionsHaveNothingToDo) {
         << text;
 }
 
-// What was measured on processors without the instructions is still a config here; the unit, of which it says nothing,
-// is the default.
+// A config of processors without the instructions is still one here; the unit, which it does not name, is the default.
 TEST(BlockSpaces, TakeConfigsOfProcessorsWithoutTheInstructions) {
   for (const char* text :
        {"dense(m=64,n=64,k=64,dtype=bf16)", "dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)",

@@ -24,8 +24,8 @@ TEST(TileSpaces, AreTheOldOnesWhereTilesHaveNothingToDo) {
     EXPECT_EQ(space_of(text, "sapphirerapids").fingerprint(), space_of(text, kWithout).fingerprint()) << text;
 }
 
-// What was measured on processors without tiles is still a config here. (Whether such a row is taken is another
-// question: docs/packages.md.) A product's unit, of which it says nothing, is the default.
+// A config of processors without tiles is still one here. (Whether such a row is taken is another
+// question: docs/packages.md.) A product's unit, which it does not name, is the default.
 TEST(TileSpaces, TakeConfigsOfProcessorsWithoutTiles) {
   for (const char* text :
        {"dense(m=64,n=64,k=64,dtype=bf16)", "dense(m=64,n=64,k=64,dtype=u8:s8:s32:s32)",

@@ -1,5 +1,5 @@
 // A model of the instructions of registers of tiles (TileCode::kModel), for processors without them: each thread has
-// eight tiles and a configuration. What the instructions would fault on is counted.
+// eight tiles and a configuration. Faults of the instructions are counted.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ void reset_tile_model(bool allows = true);
 
 /// Since the last reset, of all threads.
 TileCounts tile_counts();
-/// What instructions would have faulted on, a line each.
+/// The faults that the instructions would have had, a line each.
 std::vector<std::string> tile_faults();
 
 /// This thread's configuration: 64 bytes. Zeros: none.

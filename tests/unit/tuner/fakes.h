@@ -76,7 +76,7 @@ class FakeMeasurer final : public Measurer {
   std::vector<std::string> proposed;                ///< configs of trial jobs, in the order submitted, as `task config`
   std::vector<std::string> measured;                ///< configs, once a trial job
   std::map<size_t, std::set<bool>> cold_constants;  ///< by task: what the profiles of its jobs say
-  bool tells_of_cancelled = false;                  ///< what is cancelled comes back so
+  bool tells_of_cancelled = false;                  ///< cancelled work comes back so
   std::vector<MeasureJob> several;  ///< jobs of more than one candidate, and of the last of them the first
   std::set<uint64_t> submitted, acked;
   wire::Summary last_summary;

@@ -241,7 +241,7 @@ void add_others(TfliteCases* cases) {
     for (const int8_t to : types) {
       if (from == to) continue;
       CaseModel m("CAST " + type_name(from) + " to " + type_name(to));
-      // What the other type has: beyond, C++ leaves it open.
+      // Values that the other type has: beyond, C++ leaves the result open.
       m.given("x", {2, 9}, from, {}, {from == kTfByte || to == kTfByte ? 0.0 : -100.0, 100});
       m.result("y", to).op(53, {"x"}, {"y"});
       cases->push_back(m.done());

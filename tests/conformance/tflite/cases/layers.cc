@@ -103,7 +103,7 @@ void add_lstms(TfliteCases* cases) {
     if (k.has_norms) continue;
     for (const bool merges : {true, false}) {
       CaseModel m("BIDIRECTIONAL_SEQUENCE_LSTM " + k.what + (merges ? ", merged" : ""));
-      // Of merged outputs the library reads other batches' states at wrong places unless steps come first.
+      // With merged outputs the library reads other batches' states at wrong places unless steps come first.
       const bool is_time_major = k.is_time_major || merges;
       m.given("x", is_time_major ? Shape{kSteps, kBatch, kInput} : Shape{kBatch, kSteps, kInput});
       std::vector<std::string> inputs{"x"};

@@ -1,4 +1,4 @@
-// What moves elements: shapes, joins, borders, repeats, positions.
+// Operators that move elements: shapes, joins, borders, repeats, positions.
 #include <algorithm>
 
 #include "tests/conformance/tflite/case.h"

@@ -42,7 +42,7 @@ void add_functions(TfliteCases* cases) {
       if (u.code == 76) to = scaled(is_short ? 0.002f : 0.03f, zero_of(type, -128));
       if (u.code == 47) to = scaled(is_short ? 0.1f : 1.3f, zero_of(type, -128));
       m.result("y", type, to).op(u.code, {"x"}, {"y"});
-      // Of 16 bits the library has a table of 513 entries, and lines between them.
+      // For 16 bits the library has a table of 513 entries, and lines between them.
       const bool has_table = is_short && (u.code == 14 || u.code == 28 || u.code == 47);
       cases->push_back(m.done({.steps = has_table ? 16 : 1}));
     }
@@ -88,7 +88,7 @@ void add_pairs(TfliteCases* cases) {
                           : code == 18 ? 0.11f
                           : code == 99 ? 0.4f
                                        : 0.07f;
-          // Of 0 over a number the library gives any number.
+          // No 0 is divided: the library gives any number for it.
           m.given("a", pairs[p].first, type, scaled(a, zero_of(type, 5)),
                   code == 42 ? DrawnFrom{140, 255} : DrawnFrom{});
           m.given("b", pairs[p].second, type, scaled(b, zero_of(type, -9)),

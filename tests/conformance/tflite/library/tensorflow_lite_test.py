@@ -45,7 +45,7 @@ class Library:
 
     def install(self):
         done('debootstrap', '--variant=minbase', 'sid', self.root, mirror())
-        for name in ('apt.conf.d', 'auth.conf.d'):  # what this system's apt needs to reach its mirror
+        for name in ('apt.conf.d', 'auth.conf.d'):  # this system's way to its mirror
             if (pathlib.Path('/etc/apt') / name).is_dir():
                 shutil.copytree(f'/etc/apt/{name}', self.root / 'etc' / 'apt' / name, dirs_exist_ok=True)
         self.inside('apt-get update && apt-get install -y --no-install-recommends libtensorflow-lite-dev g++')
