@@ -1,4 +1,4 @@
-# What ctest runs of one GoogleTest program: a process a suite, which is some ten times fewer than a process a case.
+# The ctest tests of a GoogleTest program: one process for each suite, some ten times fewer than one for each case.
 # Called when the program is linked:
 #
 #   cmake -DPROGRAM=... -DLABEL=unit -DLONG=tests/long_suites.txt -DTIMEOUT=900 -DOUT=.../NAME_suites.cmake

@@ -44,7 +44,7 @@ int main(void) {
   const int32_t code = product_run(args, 3, workspace, pool);
   if (code != HONE_OK) return fprintf(stderr, "%s\n", product_error(code)), 1;
 
-  /* What a wrong call says. */
+  /* The message of a wrong call. */
   printf("with two tensors: %s\n", product_error(product_run(args, 2, workspace, pool)));
 
   product_pool_free(pool);

@@ -89,7 +89,7 @@ static void shrink(const Picture* picture, int times, unsigned char* small) {
 
 static float area(const Face* f) { return (f->x1 - f->x0) * (f->y1 - f->y0); }
 
-/* What two boxes share, as a part of what they cover together. */
+/* The area that two boxes share, as a part of what they cover together. */
 static float overlap(const Face* a, const Face* b) {
   const float width = fminf(a->x1, b->x1) - fmaxf(a->x0, b->x0);
   const float height = fminf(a->y1, b->y1) - fmaxf(a->y0, b->y0);
@@ -97,7 +97,7 @@ static float overlap(const Face* a, const Face* b) {
   return width * height / (area(a) + area(b) - width * height);
 }
 
-/* What the model says of an anchor: distances are from the middle of its cell, in pixels of the model's picture. */
+/* The model's answer at an anchor: distances are from the middle of its cell, in pixels of the model's picture. */
 static Face face_of(int anchor, float score, const float* numbers, int times) {
   const int is_fine = anchor < kFine, cells = is_fine ? 16 : 8;
   const int cell = is_fine ? anchor / 2 : (anchor - kFine) / 6;
@@ -161,7 +161,7 @@ static DLTensor tensor(void* data, uint8_t code, uint8_t bits, int32_t ndim, int
   return t;
 }
 
-/* Whether the model ran. Of both kinds of anchors the scores lie behind each other, and so do the numbers. */
+/* Whether the model ran. The scores of both kinds of anchors lie behind each other, and so do the numbers. */
 static int run(const char* artifact, unsigned char* small, float* scores, float* numbers) {
   int64_t image_shape[] = {1, kSide, kSide, 3}, fine[] = {1, kFine, 1}, coarse[] = {1, kAnchors - kFine, 1};
   int64_t fine_numbers[] = {1, kFine, kNumbers}, coarse_numbers[] = {1, kAnchors - kFine, kNumbers};

@@ -64,7 +64,7 @@ def mend_furo(app, error):
 
 
 def say_limits(app, what, name, obj, options, lines):
-    """What a primitive requires and refuses stands behind what it does: the row in the compiler's table has more than
+    """Adds what a primitive requires and refuses behind what it does: the row in the compiler's table has more than
     the docstring."""
     from hone import _te
 

@@ -36,7 +36,7 @@ struct Given {
   }
 };
 
-/// What a command's exit code is to callers of C.
+/// A command's exit code for callers of C.
 inline int32_t code_of(int exit_code) {
   switch (exit_code) {
     case kExitDone: return HONE_OK;

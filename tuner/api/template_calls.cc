@@ -17,7 +17,7 @@ namespace {
 // Answers that are kept: some hundred bytes of a config's knobs, a KiB or two of its steps.
 constexpr size_t kMostSettled = 200'000, kMostApplied = 10'000;
 
-// What an answer says is wrong; empty: nothing.
+// The error in an answer; empty: none.
 std::string error_of(const Json& answer) {
   return answer.is_object() && answer.contains("error") ? clean_line(answer["error"].get<std::string>()) : "";
 }

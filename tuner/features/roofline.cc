@@ -11,7 +11,7 @@ constexpr double kArithmeticPorts = 2, kLoadPorts = 2, kFusedLatency = 4;
 constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // of each a cycle, sustained
 // Overhead of an iteration of a loop that is neither unrolled nor a vector.
 constexpr double kBranch = 2;
-// Of a tile (docs/matrix-units.md).
+// For tiles (docs/matrix-units.md).
 constexpr double kTileProduct = 16, kTileLoad = 8, kTileBytes = 1024;
 constexpr double kBlockBytes = 16;  // of a register of 2 x 2 sums, or of a factor of it
 constexpr double kSpill = 2;        // store and load of a spilled register

@@ -35,7 +35,7 @@ class RemoteBuilder final : public BuilderElsewhere {
 
   /// Nothing where no such builder is connected, none answers in time (then none is asked for a while, and other builds
   /// that were asked for are not waited for either), or an answer, refusal or object, is not the signed one that was
-  /// asked for: that one is logged, and nothing of it is used.
+  /// asked for: that one is logged, and not used.
   awaitable<std::optional<BuildOutcome>> build(const BuildOrder& order, const std::string& target,
                                                const std::string& path) override;
 

@@ -21,7 +21,7 @@ struct CopyCount {
 /// A tensor of a call, and the owner of its memory.
 struct Argument {
   pybind11::object owner;
-  pybind11::object given;  ///< what the caller gave for an output on a GPU; else null, and `owner` is it
+  pybind11::object given;  ///< the caller's output on a GPU; else null, and `owner` is it
   std::vector<int64_t> shape;
   DLTensor tensor{};  ///< row-major; its shape is `shape`
 };

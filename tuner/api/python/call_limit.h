@@ -10,7 +10,7 @@
 
 namespace hone::python {
 
-/// What ends a call that takes too long: an exception that `except Exception` does not catch. Made once.
+/// The exception that ends a call which takes too long; `except Exception` does not catch it. Made once.
 pybind11::handle too_long();
 
 /// Has a thread of its own, which looks at the clock some times a second.

@@ -35,7 +35,7 @@ class DeviceArray {
 
   void write(const void* from);
   void read(void* to) const;
-  /// What was sent to the runtime's stream writes the array.
+  /// Work that was sent to the runtime's stream writes the array.
   void set_pending(HeldRuntime runtime) { pending_ = std::move(runtime); }
   /// Waits for what writes it; without the GIL.
   void wait() const;
@@ -54,7 +54,7 @@ struct Device {
   /// hone_gpu_open()'s names.
   explicit Device(const std::string& name);
 
-  /// What it is, as a dict of HoneGpuProperties' members.
+  /// A dict of HoneGpuProperties' members.
   pybind11::dict properties() const;
   /// A copy of numpy's array there.
   std::shared_ptr<DeviceArray> array(const pybind11::object& values) const;

@@ -380,9 +380,9 @@ void bind_expressions(py::module_& m) {
       .def("__repr__",
            [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
   py::class_<PyReduction> reduction(m, "Reduction",
-                                    "What sum(), max() and min() over an axis make: all of what a body computes.");
+                                    "The result of sum(), max() and min() over an axis: all of what a body computes.");
   py::class_<PyTensor> tensor(
-      m, "Tensor", "What placeholder() and compute() make. ``t[i, j]`` is an element of it, for compute()'s bodies.");
+      m, "Tensor", "The result of placeholder() and compute(). ``t[i, j]`` is an element, for compute()'s bodies.");
   tensor.def("__getitem__", &element)
       .def("__repr__", &described)
       .def("__iter__",

@@ -50,7 +50,7 @@ void end(const KnobCalls& c) {
   throw py::error_already_set();
 }
 
-// Of a knob that is declared.
+// Checks a knob that is declared.
 void check_new(const KnobCalls& c, const char* kind, const std::string& name) {
   const StatusOr<ConfigKey> key = parse_config_key(name + "=1");
   const bool is_word = key.ok() && std::holds_alternative<KeyKnobs>(*key) && std::get<KeyKnobs>(*key).size() == 1 &&
@@ -158,7 +158,7 @@ void KnobCalls::end() {
 void bind_knobs(py::module_& m) {
   py::options texts;
   texts.disable_function_signatures();
-  py::class_<PyKnobs> knobs(m, "Knobs", "What a template asks its choices of: its first argument.");
+  py::class_<PyKnobs> knobs(m, "Knobs", "The first argument of a template, which asks it for its choices.");
   make_only_whole(knobs);
   knobs
       .def(
@@ -186,8 +186,8 @@ Choices for which the condition does not hold are none of the space. The reason 
       .def("when", &when, py::arg("condition"),
            R"(when(condition)
 
-What is asked for from here to the next ``when`` matters only where the condition holds: elsewhere knobs are at their
-defaults, and requirements are not looked at.)")
+Knobs and requirements from here to the next ``when`` matter only where the condition holds: elsewhere knobs are at
+their defaults, and requirements are not looked at.)")
       .def_property_readonly(
           "threads", [](const PyKnobs& k) { return live(k).target->threads; }, "How many threads the target has.")
       .def_property_readonly(

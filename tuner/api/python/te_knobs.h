@@ -13,8 +13,8 @@
 
 namespace hone::python {
 
-/// What ends a template behind the last thing that it asks of its knobs, where no more than these are wanted: an
-/// exception that `except Exception` does not catch. Made once.
+/// The exception that ends a template behind its last question to its knobs, where no more than these are wanted;
+/// `except Exception` does not catch it. Made once.
 pybind11::handle knobs_are_read();
 
 /// One call of a template, which asks: the calls that it makes are the same each time, whatever the choices.

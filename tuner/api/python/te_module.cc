@@ -102,9 +102,9 @@ PYBIND11_MODULE(_te, m) {
       .def_property_readonly("device", &Kernel::device, "Where it runs, ``'cuda'``; None: the CPU.")
       .def_property_readonly(
           "inputs", [](const Kernel& k) { return k.parameters(false); },
-          "What it takes, in order: the name, the elements' type and the shape of each.")
+          "Its arguments, in order: the name, the elements' type and the shape of each.")
       .def_property_readonly(
-          "outputs", [](const Kernel& k) { return k.parameters(true); }, "What it returns, likewise.")
+          "outputs", [](const Kernel& k) { return k.parameters(true); }, "Its results, likewise.")
       .def("__str__", &Kernel::text);
   bind_knobs(m);
   bind_templates(m);

@@ -69,7 +69,7 @@ void bind_schedules(py::module_& m) {
                     without_last_feed(to_string(lower_blocks(*s.schedule, Allocation::kWhole)));
            })
       .def_property_readonly(
-          "steps", [](S s) { return s.schedule->text(); }, "What was done so far, a line a primitive.")
+          "steps", [](S s) { return s.schedule->text(); }, "The primitives so far, a line each.")
       .def_property_readonly(
           "record", [](S s) { return steps_to_text(s.schedule->steps()); },
           "The same as a text that apply() reads, on a schedule of the same definition.")

@@ -264,7 +264,7 @@ void bind_templates(py::module_& m) {
                        bool is_here, std::optional<double> seconds) {
              Target on = is_here ? target_here(target, threads) : parse_target(target);
              if (!is_here && threads && !on.is_gpu()) on.threads = *threads;
-             // What a device says of itself is a part of its target, by which configs are found.
+             // A device's description of itself is a part of its target, by which configs are found.
              if (is_here && on.is_gpu())
                if (const auto gpu = open_local_gpu(on); gpu.ok()) on = gpu->target;
              return std::make_unique<PyTemplate>(name, revision, function, attributes, on, seconds);

@@ -68,7 +68,7 @@ def compile(
             machine can be built, not opened.
         bind: numbers for named dimensions, ``{"batch": 1}``; several, ``{"batch": [1, 4]}``, make a variant of each.
         bind_data: inputs that become constants, which calls do not pass: ``{"axes": numpy.array([0, 2])}``, or paths of
-            .npy and .pb files. What must be known while a model is built, axes and sizes say, may be an input of it.
+            .npy and .pb files. A model may have inputs that must be known while it is built: axes, sizes.
         shapes: of inputs, ``{"x": (1, 3, 224, 224)}``.
         model_batch: of a model that was exported for a batch of 1: the batch it is built for. Inputs and outputs whose
             first dimension is 1 have it there, and each result is what a run by itself gives.
@@ -76,7 +76,7 @@ def compile(
             file has, ``{"image": "u8,normalized"}``.
         threads: that calls use; several make a variant of each. None: as many as there are CPUs.
         denormals: ``"zero"``, the default: numbers of f32 and f64 below the smallest normal one are zeros to a call,
-            on all threads that run it; ``"keep"``: numbers, which take up to 250 times as long. Of CPUs.
+            on all threads that run it; ``"keep"``: numbers, which take up to 250 times as long. For CPUs.
         assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
             to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.

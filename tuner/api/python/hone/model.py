@@ -83,7 +83,7 @@ class Model:
         # The first of several variants stands for all: the others differ in shapes and threads.
         first = description["variants"][0] if "variants" in description else description
         self._described = first.get("layers", [])
-        #: What the model's file says of itself: ``{"description": …, "inputs": {NAME: {…}}, "outputs": {NAME: {…}}}``.
+        #: The notes of the model's file: ``{"description": …, "inputs": {NAME: {…}}, "outputs": {NAME: {…}}}``.
         self.metadata: Dict[str, Any] = description.get("metadata", {})
         self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
         if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__")):
@@ -252,7 +252,7 @@ class OnStream:
     """A model whose calls run on a stream of the caller's: Model.on()."""
 
     def __init__(self, model: Model, stream: Any) -> None:
-        """Of a model and a stream."""
+        """Binds a model to a stream."""
         self._model = model
         for name in ("cuda_stream", "ptr", "int_ptr"):  # of torch, of cupy, of pyopencl
             stream = getattr(stream, name, stream)

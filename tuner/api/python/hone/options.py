@@ -13,7 +13,7 @@ def text(value):
     value = str(value)
     try:
         value.encode()
-    except UnicodeEncodeError:  # what os.listdir() makes of a name of other bytes
+    except UnicodeEncodeError:  # os.listdir() makes this of a name of other bytes
         raise ValueError(f"{value!r} is not UTF-8") from None
     return value
 

@@ -120,12 +120,12 @@ def sum(value: Any, axis: Axes) -> Reduction:
 
 
 def max(value: Any, axis: Axes) -> Reduction:
-    """The largest over an axis, or over several; NaN where one is. Of two values: maximum()."""
+    """The largest over an axis, or over several; NaN where one is. For two values: maximum()."""
     return _te.max(value, axis)
 
 
 def min(value: Any, axis: Axes) -> Reduction:
-    """The smallest over an axis, or over several; NaN where one is. Of two values: minimum()."""
+    """The smallest over an axis, or over several; NaN where one is. For two values: minimum()."""
     return _te.min(value, axis)
 
 
@@ -198,7 +198,7 @@ def build(schedule: Schedule, target: str = "llvm", threads: Optional[int] = Non
         schedule: of any outputs.
         target: ``"llvm"``, with fields of this machine's CPU where they are given; ``"cuda"``, ``"opencl"``: this
             machine's GPU, for schedules with bound loops.
-        threads: that parallel loops have; None: all. Of CPUs.
+        threads: that parallel loops have; None: all. For CPUs.
 
     Raises:
         BadInput: a target that is not this machine, or an access that is proved not to lie in its tensor.

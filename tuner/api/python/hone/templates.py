@@ -45,7 +45,7 @@ def _text(name, value):
 
 
 class Template:
-    """What ``@hone.template`` makes of a function. Called with the function's arguments but its knobs, it is a
+    """The result of ``@hone.template`` on a function. Called with the function's arguments but its knobs, it is a
     TemplateWorkload; ``.function`` is the function."""
 
     def __init__(self, function: Callable[..., te.Schedule], revision: int = 1) -> None:
@@ -120,7 +120,7 @@ class Answers:
     """The template's side of a search: answers the library's questions (hone_compiler.h)."""
 
     def __init__(self, workload):
-        """Of a workload."""
+        """Answers for a workload."""
         self._workload = workload
         self._space = None
         self.raised = None  # by the template, with its defaults
@@ -146,7 +146,7 @@ def template(function: Optional[Callable[..., te.Schedule]] = None, *, revision:
     space.
 
     It calls ``k.split``, ``k.choice``, ``k.require`` and ``k.when``, in the same order every time, and what it returns
-    depends on their answers and its arguments alone. What it computes is the same whatever they answer.
+    depends on their answers and its arguments alone. It computes the same whatever they answer.
     ``hone.tune(function, ...)`` searches; ``hone.build(function, ...)`` builds the best that is known. Arguments are
     whole numbers, floats, words and tuples of whole numbers: the workload's name in the tophub is made of them.
 
@@ -166,7 +166,7 @@ def build(
 ) -> te.Kernel:
     """Compiles a schedule, or a template with its arguments, for this machine.
 
-    Of a template it takes the config that the tophub knows as the best for exactly this, else that of the nearest
+    For a template it takes the config that the tophub knows as the best for exactly this, else that of the nearest
     arguments or of this CPU with another number of threads, else the default; ``kernel.config`` says which it took, and
     ``kernel.source`` where it was from.
 
@@ -174,7 +174,7 @@ def build(
         what: a te.Schedule, then its target and threads; a template, then its arguments; or a template with arguments.
         target: ``"llvm"``, with fields of this machine's CPU where they are given; ``"cuda"``, ``"opencl"``: this
             machine's GPU, for schedules with bound loops.
-        threads: that parallel loops have; None: all. Of CPUs.
+        threads: that parallel loops have; None: all. For CPUs.
         db: of a template: the tophub; None: the user's.
         config: of a template: this one instead; ``"default"``: the one without tuning.
 

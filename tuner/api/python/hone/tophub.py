@@ -12,14 +12,14 @@ __all__ = ["Tophub", "best"]
 
 
 class Tophub:
-    """The tophub at ``path``; None: the user's. What it does not know is looked for in installed packages."""
+    """The tophub at ``path``; None: the user's. Installed packages are asked for what it does not know."""
 
     def __init__(self, path: Optional[Path] = None) -> None:
         """Opens nothing yet: each call does."""
         self.path = path
 
     def _run(self, command, *words, **given):
-        """What a command of ``tophub`` prints."""
+        """The output of a command of ``tophub``."""
         return _hone.tophub([command, *options.words({**options.plain(db=self.path), **given}, words)])
 
     def _objects(self, command, **given):

@@ -122,7 +122,7 @@ def tune(
         progress: True: a bar on stderr; None: where that is a terminal or a notebook.
 
     Returns:
-        What was found, as ``tuner --json`` says it.
+        The result, as ``tuner --json`` has it.
 
     Raises:
         BadInput: an option, a model or a workload is not what it should be.
