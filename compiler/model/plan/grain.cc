@@ -122,14 +122,18 @@ class Grain {
     std::vector<int16_t> seen(static_cast<size_t>(w.end - w.begin), -1);  // threads come in order
     for (size_t i = 0; i < loop.touched.size(); ++i) {
       const int16_t thread = thread_of(static_cast<int64_t>(i), loop.iterations);
-      for (const ElementRun& r : loop.touched[i].read[argument])
-        for (int64_t e = std::max(begin + r.begin, w.begin); e < std::min({begin + r.end, w.end, end}); ++e) {
-          const auto at = static_cast<size_t>(e - w.begin);
+      int64_t seen_first = 0, from_others = 0;
+      for (const ElementRun& r : loop.touched[i].read[argument]) {
+        const auto last = static_cast<size_t>(std::max<int64_t>(std::min({begin + r.end, w.end, end}) - w.begin, 0));
+        for (auto at = static_cast<size_t>(std::max<int64_t>(begin + r.begin - w.begin, 0)); at < last; ++at) {
           if (seen[at] == thread) continue;
           seen[at] = thread;
-          ++all[static_cast<size_t>(thread)];
-          if (!w.thread.empty() && w.thread[at] != thread) ++others[static_cast<size_t>(thread)];
+          ++seen_first;
+          if (!w.thread.empty() && w.thread[at] != thread) ++from_others;
         }
+      }
+      all[static_cast<size_t>(thread)] += seen_first;
+      others[static_cast<size_t>(thread)] += from_others;
     }
     to->alone_to_divided += static_cast<double>(*std::max_element(all.begin() + 1, all.end()) * bytes);
     to->divided_to_divided += static_cast<double>(*std::max_element(others.begin(), others.end()) * bytes);
