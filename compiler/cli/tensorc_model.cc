@@ -53,6 +53,7 @@ class ModelCommand {
     HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare));
     HONE_RETURN_IF_ERROR(artifact_.check(files_read(o_)));
     model_->prepare();
+    model_->check_passes();
     if (!o_.inputs.empty()) {
       std::vector<VariantPorts> ports;
       for (const ModelVariant& v : model_->variants()) ports.push_back({v.graph, v.growth});
@@ -187,7 +188,7 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
-  // Called when a pass fails, which is a bug of Hone: writes a file to send with the report.
+  // Called when a pass fails, which is a bug of Hone or of a user's pass: writes a file that shows it.
   void keep(const ModelBinding& binding, std::string_view pass, const Graph& g) {
     const std::string emit = fmt::format("graph:after={}", pass);
     const auto written =
