@@ -120,7 +120,7 @@ void add_words(ShellCommand& command, const ModelRequest& r) {
   if (r.model_batch != 1) command.option("--model-batch", std::to_string(r.model_batch));
   for (const InputFormat& f : r.formats) command.option("--input", f.text);
   command.option("--cache", r.cache ? to_string(*r.cache) : "").option("--accumulate", r.sums_in_f16 ? "f16" : "");
-  if (r.optimize != ModelRequest{}.optimize) command.word("-O" + std::to_string(r.optimize));
+  if (r.optimize != ModelRequest{}.optimize) command.option("--optimize", std::to_string(r.optimize));
   command.option("--quantize", r.quantize.type).options("--keep", r.quantize.keep);
   command.option("--denormals", r.denormals ? std::string(name_of(*r.denormals)) : "");
   command.flag("--assume-finite", r.assume_finite);

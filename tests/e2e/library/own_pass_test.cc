@@ -100,6 +100,18 @@ TEST_F(OwnPass, OlderCallersHaveNone) {
   EXPECT_TRUE(numbers.empty());
 }
 
+TEST_F(OwnPass, BelongToModels) {
+  const HoneGraphPasses passes = get();
+  HoneCall call{};
+  call.size = sizeof call;
+  call.passes = &passes;
+  EXPECT_EQ(hone_compile_operator("dense(m=2,n=3,k=4)", "d.so", nullptr, 0, &call, nullptr), HONE_BAD_INPUT);
+  EXPECT_THAT(hone_last_error(), StartsWith("graph passes: these belong to a model"));
+  const char* const options[] = {"--workload=dense(m=2,n=3,k=4)", "--trials=1"};
+  EXPECT_EQ(hone_tune(options, 2, &call, nullptr), HONE_BAD_INPUT);
+  EXPECT_STREQ(hone_last_error(), "graph passes: these belong to --model");
+}
+
 TEST_F(OwnPass, ConstantsLieBesideTheTextBothWays) {
   pass = [](const std::string& graph, const std::vector<DLTensor>& given, const Write& write) {
     EXPECT_THAT(graph, HasSubstr("= constant f32[16, 3, 3, 3] given 0\n"));

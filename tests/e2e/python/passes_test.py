@@ -18,6 +18,7 @@ import small_onnx as onnx
 from hone.graph import pattern
 from support import Case, perceptron_of, sample
 
+ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 
 
 def unary(nodes, shape=("batch", 16), initializers=()):
@@ -88,7 +89,7 @@ class Rewriting(Case):
 
     def test_its_graph_is_printed_behind_it(self):
         text = hone.emit(onnx.silu(), "graph:after=use_silu", passes=[use_silu, drop_additions_of_zero])
-        self.assertIn("elementwise(op=silu,shape=1x8,operands=none,dtype=f32) %h_1   # Sigmoid_s + Mul_t\n", text)
+        self.assertIn("%t = elementwise(op=silu,shape=1x8,operands=none,dtype=f32) %h_1   # Sigmoid_s + Mul_t\n", text)
         self.assertNotIn("sigmoid", text)
         self.assertIn("op=add", text)
         after = hone.emit(onnx.silu(), "graph:after=drop_additions_of_zero", passes=[use_silu, drop_additions_of_zero])
@@ -198,6 +199,31 @@ class Rewriting(Case):
         ):
             with self.assertRaisesRegex(TypeError, "are of models, not of a workload"):
                 call()
+
+
+class Page(Case):
+    def test_the_pages_levels_are_the_librarys(self):
+        with open(os.path.join(ROOT, "docs", "passes.md"), encoding="utf-8") as f:
+            rows = re.findall(r"^\| (\d): [^|]*\| (.*) \|$", f.read(), re.M)
+        said = [re.findall(r"`([a-z_0-9]+)`", names) for _, names in rows]
+        self.assertEqual([int(level) for level, _ in rows], [0, 1, 2, 3])
+
+        def names_in(refusal):
+            return str(refusal.exception).rpartition("there are ")[2].split(", ")
+
+        with self.assertRaises(hone.BadInput) as refusal:
+            hone.emit(onnx.silu(), passes=[hone.graph_pass(lambda g: None, name="mine", after="nothing")])
+        places = names_in(refusal)
+        self.assertEqual(sorted(places), sorted(["import", *sum(said, [])]))
+        below = {"import"}
+        for level, names in enumerate(said):
+            with self.assertRaises(hone.BadInput) as refusal:
+                hone.emit(onnx.silu(), "graph:after=nothing", optimize=level)
+            below |= set(names)
+            ran = set(names_in(refusal))
+            self.assertLessEqual(ran, below)
+            # Of GPUs, of options, of what this CPU multiplies slowly.
+            self.assertLessEqual(below - ran, {"unroll_steps", "use_caches", "sum_in_f16", "multiply_in_f32"})
 
 
 class Graphs(Case):

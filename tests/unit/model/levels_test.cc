@@ -123,6 +123,21 @@ output "y" %q u8[5, 8]
   checked_layers(g);
 }
 
+// The model for one row less goes through the same passes, users' too.
+TEST_F(Levels, UsersPassesSeeBothGraphsOfCaches) {
+  std::ofstream(folder.path() + "/m.onnx", std::ios::binary) << exported_decoder().model.SerializeAsString();
+  size_t calls = 0;
+  const std::vector<UserPass> own = {{"mine", "fuse_attention", true, "", [&](const Graph& g) {
+                                        ++calls;
+                                        return g;
+                                      }}};
+  PassContext context = of_level(OptLevel::kAll);
+  context.user_passes = &own;
+  GrowingModel m = import_growing_model(folder.path() + "/m.onnx", test_operators(), {}, {"past", kDecoderRoom - 1});
+  EXPECT_THAT(to_string(prepare_growing(std::move(m), context, host_target(1))), HasSubstr("cached_attention("));
+  EXPECT_EQ(calls, 2u);
+}
+
 TEST_F(Levels, CachesTakeAttention) {
   std::ofstream(folder.path() + "/m.onnx", std::ios::binary) << exported_decoder().model.SerializeAsString();
   const auto prepared = [&](OptLevel level) {

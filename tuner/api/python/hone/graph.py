@@ -108,6 +108,7 @@ class Value:
         self._given = given  # the number of a constant that the graph came with
         self._elements = elements  # of a constant; None: not known, or not asked for
         self._readers: List[Node] = []
+        self._has_own_name = True  # else that of a value that it replaces is better
         self.name = name
         self.producer: Optional[Node] = None
 
@@ -382,7 +383,8 @@ class Graph:
 
     def replace(self, old: Value, new: Value) -> None:
         """Whoever reads ``old`` reads ``new`` from now on, and so do callers, where it is an output; but for nodes that
-        ``new`` is computed from. Nodes that nobody reads any more are gone.
+        ``new`` is computed from. Nodes that nobody reads any more are gone; a value that was made without a name has
+        that of the one that it replaced.
 
         Raises:
             BadInput: the two are of other types.
@@ -405,6 +407,11 @@ class Graph:
             if port.value is old:
                 port.value = new
         self._leave_out(old)
+        if old.producer and not old.producer._is_there and not new._has_own_name:
+            del self._values[new.name]
+            new.name, old.name = old.name, new.name
+            new._has_own_name = True
+            self._values[new.name] = new
 
     def set_input(self, node: Node, index: int, value: Value) -> None:
         """The node reads another value of the same type there."""
@@ -519,6 +526,8 @@ class Graph:
             if v.type != of_type:
                 raise BadInput(f"{workload}: %{v.name} is {_type_text(v.type)}, not {_type_text(of_type)}")
         values = tuple(self._new(self._unique(name or op), of_type) for of_type in outputs)
+        for v in values:
+            v._has_own_name = name is not None
         self._nodes.append(Node(self, workload, inputs, values, self._origin))
         return values[0] if len(values) == 1 else values
 
