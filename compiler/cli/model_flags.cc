@@ -158,6 +158,7 @@ std::string graph_command(const BuildRequest& request, const std::string& emit) 
   return command.options("--disable", request.disabled)
       .option("--target", request.target)
       .option("--emit", emit)
+      .flag("--check", emit.empty())
       .text();
 }
 

@@ -40,7 +40,7 @@ PassContext PreparedModel::pass_context(FusionNotes& notes) const {
 void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks) {
   out.binding = binding;
   hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
-  hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g); };
+  hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g, false); };
   ReadModel model = reader_.read(binding);
   if (model.growing) out.growth = *model.growth();
   metadata_ = std::move(model.metadata);
@@ -96,7 +96,7 @@ void PreparedModel::check_passes() const {
            }});
       const std::string prefix = p->binding.name.empty() ? "" : p->binding.name + ": ";
       if (!c.wrong.empty()) {
-        keep_failure_(p->binding, pass, before);
+        keep_failure_(p->binding, pass, before, true);
         throw UserError(fmt::format("{}graph pass '{}' changes what is computed: {}", prefix, pass, c.wrong));
       }
       events_.tell(prefix +

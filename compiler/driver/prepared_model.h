@@ -34,7 +34,8 @@ struct PreparedBinding {
 };
 
 /// Called when a pass fails, which is a bug of Hone or of a user's pass: keeps the pass's input for a report.
-using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&)>;
+/// `in_check`: its result is a graph, which computes something else.
+using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&, bool in_check)>;
 
 class PreparedModel {
  public:
