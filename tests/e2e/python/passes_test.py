@@ -285,6 +285,14 @@ class Graphs(Case):
         self.assertRegex(text, r"%elementwise = elementwise\(op=minimum\[100(\.0)?\].*\) %h_1 ")
         self.assertRegex(text, r"%s = elementwise\(op=sigmoid.*\) %elementwise ")
 
+    def test_rewrite_replaces_what_it_is_told_to(self):
+        def look(g):
+            both = pattern.op("elementwise", op=lambda t: t in ("sigmoid", "mul"))
+            count = g.rewrite(both, lambda m: g.function("tanh", m.node.inputs[0]) if m.value.name == "s" else None)
+            return count, [n.attributes["op"] for n in g.nodes if n.op == "elementwise"]
+
+        self.assertEqual(self.look(look), (1, ["tanh", "mul", "add"]))
+
     def test_what_nobody_reads_goes(self):
         def look(g):
             t = g.value("t")

@@ -14,7 +14,7 @@ any more is left out.
 import functools
 import json
 import re
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
 
@@ -308,6 +308,16 @@ class Graph:
                     self._origin = ""
 
     # ---- changes ----
+
+    def rewrite(self, what: "pattern.Pattern", make: Callable[["pattern.Match"], Optional[Value]]) -> int:
+        """Replaces each match of a pattern by what ``make(match)`` returns; None: it stays. How many were replaced."""
+        count = 0
+        for m in self.matches(what):
+            new = make(m)
+            if new is not None:
+                self.replace(m.value, new)
+                count += 1
+        return count
 
     def add(
         self, op: str, /, *inputs: Value, name: Optional[str] = None, **attributes: Any
