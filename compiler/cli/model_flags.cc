@@ -1,5 +1,7 @@
 #include "compiler/cli/model_flags.h"
 
+#include <algorithm>
+
 #include "compiler/frontend/model_reader.h"
 #include "compiler/graph/batch/batch.h"
 #include "compiler/target/gpu_kinds.h"
@@ -71,6 +73,16 @@ void add_model_flags(CommandLine& line, ModelRequest& r) {
           "arithmetic: faster and less exact")
       .check(text_from({"f16"}))
       .type_name("f16");
+  const auto level = [](OptLevel l) { return std::to_string(static_cast<int>(l)) + ": " + names_of_level(l); };
+  line.add_option(
+          "-O,--optimize", r.optimize,
+          "run a named set of passes over a model's graph, each with those of the lower ones (some are of CPUs, "
+          "of GPUs or of another flag alone); " +
+              level(OptLevel::kNeeded) + "; " + level(OptLevel::kSimplify) + "; " + level(OptLevel::kFuse) + "; " +
+              level(OptLevel::kAll))
+      .check(number_from(0, static_cast<int>(OptLevel::kAll)))
+      .capture_default_str()
+      .type_name("LEVEL");
   line.add_option_function(
           "--denormals", [&r](const std::string& text) { r.denormals = parse_denormals(text); },
           "treat numbers of f32 and f64 below the smallest normal one, on CPUs, as zero (the default), on all "
@@ -108,6 +120,7 @@ void add_words(ShellCommand& command, const ModelRequest& r) {
   if (r.model_batch != 1) command.option("--model-batch", std::to_string(r.model_batch));
   for (const InputFormat& f : r.formats) command.option("--input", f.text);
   command.option("--cache", r.cache ? to_string(*r.cache) : "").option("--accumulate", r.sums_in_f16 ? "f16" : "");
+  if (r.optimize != ModelRequest{}.optimize) command.option("--optimize", std::to_string(r.optimize));
   command.option("--quantize", r.quantize.type).options("--keep", r.quantize.keep);
   command.option("--denormals", r.denormals ? std::string(name_of(*r.denormals)) : "");
   command.flag("--assume-finite", r.assume_finite);
@@ -127,13 +140,25 @@ BuildRequest of_binding(BuildRequest request, const ModelBinding& binding) {
   return request;
 }
 
+ShellCommand build_command(const ModelRequest& request) {
+  std::vector<std::string> files;
+  for (const UserPass& pass : request.passes)
+    if (!pass.file.empty() && std::find(files.begin(), files.end(), pass.file) == files.end())
+      files.push_back(pass.file);
+  // The program knows no passes of users.
+  ShellCommand command(request.passes.empty() ? "tensorc" : "python3 -m hone compile");
+  command.word(request.model).options("--passes", files);
+  return command;
+}
+
 std::string graph_command(const BuildRequest& request, const std::string& emit) {
-  ShellCommand command("tensorc");
-  add_words(command.word(request.model), request);
+  ShellCommand command = build_command(request);
+  add_words(command, request);
   command.option("--calibrate", request.quantize.calibrate);
   return command.options("--disable", request.disabled)
       .option("--target", request.target)
       .option("--emit", emit)
+      .flag("--check", emit.empty())
       .text();
 }
 

@@ -29,7 +29,10 @@ void reads_model(CommandFiles& files, const ModelRequest& request, const std::st
 /// The request for one of its bindings alone.
 BuildRequest of_binding(BuildRequest request, const ModelBinding& binding);
 
-/// `tensorc MODEL … --emit EMIT`.
+/// `tensorc MODEL`; where users' passes belong to it, Python's command, which has them.
+ShellCommand build_command(const ModelRequest& request);
+
+/// The same, with all that the request says of the model, and `--emit EMIT`; where that is empty, `--check`.
 std::string graph_command(const BuildRequest& request, const std::string& emit);
 
 }  // namespace hone

@@ -44,7 +44,9 @@ class ModelCommand {
     HONE_ASSIGN_OR_RETURN(place_, find_build_place(o_, events_));
     HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     model_.emplace(operators_, o_, place_, *hub_, events_,
-                   [this](const auto& binding, std::string_view pass, const Graph& g) { keep(binding, pass, g); });
+                   [this](const auto& binding, std::string_view pass, const Graph& g, bool in_check) {
+                     keep(binding, pass, g, in_check);
+                   });
     if (const auto [form, after] = emit_form(o_.emit); form == "graph") {
       HONE_ASSIGN_OR_RETURN(const std::string text, model_->graph_text(after));
       out_ << text;
@@ -53,6 +55,7 @@ class ModelCommand {
     HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare));
     HONE_RETURN_IF_ERROR(artifact_.check(files_read(o_)));
     model_->prepare();
+    model_->check_passes();
     if (!o_.inputs.empty()) {
       std::vector<VariantPorts> ports;
       for (const ModelVariant& v : model_->variants()) ports.push_back({v.graph, v.growth});
@@ -187,12 +190,12 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
-  // Called when a pass fails, which is a bug of Hone: writes a file to send with the report.
-  void keep(const ModelBinding& binding, std::string_view pass, const Graph& g) {
-    const std::string emit = fmt::format("graph:after={}", pass);
-    const auto written =
-        write_reproducer(".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)},
-                         graph_command(of_binding(o_, binding), emit), files_read(o_));
+  // Called when a pass fails, which is a bug of Hone or of a user's pass: writes a file that shows it.
+  void keep(const ModelBinding& binding, std::string_view pass, const Graph& g, bool in_check) {
+    const std::string error = fmt::format("a pass {} the graph of {}", in_check ? "changed" : "failed over", o_.model);
+    const std::string emit = in_check ? "" : fmt::format("graph:after={}", pass);
+    const auto written = write_reproducer(".", {std::string(pass), error, to_string(g)},
+                                          graph_command(of_binding(o_, binding), emit), files_read(o_));
     events_.tell(written.ok() ? "what is needed to see this error again is in " + *written
                               : message_of(written.status()));
   }

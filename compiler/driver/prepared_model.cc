@@ -6,6 +6,8 @@
 
 #include "base/exit_code.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/model/check/check_whole.h"
+#include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "compiler/ops/products/runs.h"
 
@@ -29,7 +31,7 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
 
 PassContext PreparedModel::pass_context(FusionNotes& notes) const {
   PassContext context{operators_, functions_, 0, &notes};
-  context.sums_in_f16 = request_.sums_in_f16;
+  take_passes(request_, context);
   if (request_.config != "default")
     context.measured = [this](const Workload& w) { return measured_seconds(w, place_.target, hub_); };
   return context;
@@ -38,7 +40,7 @@ PassContext PreparedModel::pass_context(FusionNotes& notes) const {
 void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks) {
   out.binding = binding;
   hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
-  hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g); };
+  hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g, false); };
   ReadModel model = reader_.read(binding);
   if (model.growing) out.growth = *model.growth();
   metadata_ = std::move(model.metadata);
@@ -50,9 +52,15 @@ void PreparedModel::prepare() {
   for (const ModelBinding& binding : bindings_) {
     PreparedBinding& p = *prepared_.emplace_back(std::make_unique<PreparedBinding>());
     PassHooks<Graph> hooks;
+    Graph before;  // the pass that comes next
     hooks.after = [&](std::string_view pass, const Graph& g, double seconds) {
       p.passes.push_back({std::string(pass), static_cast<int64_t>(g.nodes.size()), seconds});
-      if (pass == "import" && request_.check) p.imported = g;
+      if (!request_.check) return;
+      if (pass == kImport) p.imported = g;
+      const auto is_it = [&](const UserPass& own) { return own.name == pass; };
+      if (std::any_of(request_.passes.begin(), request_.passes.end(), is_it))
+        p.rewritten.push_back({std::string(pass), std::move(before), g});
+      if (!request_.passes.empty()) before = g;
     };
     prepare(binding, p, hooks);
     const auto sums_in_f16 = [](const Node& n) { return has_runs(n.workload); };
@@ -68,6 +76,35 @@ void PreparedModel::prepare() {
           variants_.emplace_back(ModelVariant{variant_name(p->binding, is_one ? 0 : request_.threads[t]), &p->graph,
                                               place_.target, p->growth ? &*p->growth : nullptr});
       if (!is_one) v.target.threads = request_.threads[t];
+    }
+}
+
+void PreparedModel::check_passes() const {
+  // The share of the check's time; the rest is the artifact's.
+  constexpr double kShare = 0.25;
+  size_t count = 0;
+  for (const auto& p : prepared_) count += p->rewritten.size();
+  for (const auto& p : prepared_)
+    for (const auto& [pass, before, after] : p->rewritten) {
+      std::vector<TensorData> inputs = seeded_inputs(before);
+      if (p->growth) inputs = with_most_rows(std::move(inputs), before, *p->growth);
+      const double seconds = kShare * request_.check_seconds / static_cast<double>(count);
+      const WholeCheck c = check_rewritten(
+          before, after, place_.here, inputs,
+          {.most_seconds = seconds, .denormals = place_.denormals, .progress = [&](const CheckStep& step) {
+             if (events_.progress) events_.progress(step.what, step.done, step.all);
+           }});
+      const std::string prefix = p->binding.name.empty() ? "" : p->binding.name + ": ";
+      if (!c.wrong.empty()) {
+        keep_failure_(p->binding, pass, before, true);
+        throw UserError(fmt::format("{}graph pass '{}' changes what is computed: {}", prefix, pass, c.wrong));
+      }
+      events_.tell(prefix +
+                   (c.left_out.empty()
+                        ? fmt::format("check: graph pass '{}' changes nothing that is computed (off by {:.2g}, "
+                                      "allowed {:.2g})",
+                                      pass, c.error, c.allowed)
+                        : fmt::format("check: graph pass '{}' was not compared: {}", pass, c.left_out)));
     }
 }
 

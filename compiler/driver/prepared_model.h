@@ -23,12 +23,19 @@ struct PreparedBinding {
   FusionNotes notes;
   std::vector<ReportPass> passes;
   Graph imported;  ///< as it was before all passes; empty where nothing is checked
+  /// The graph around a pass of the user's, where that is checked.
+  struct Rewritten {
+    std::string pass;
+    Graph before, after;
+  };
+  std::vector<Rewritten> rewritten;
   Graph graph;
   std::optional<Growth> growth;  ///< of caches that grow in place
 };
 
-/// Called when a pass fails, which is a bug of Hone: keeps the pass's input for a report.
-using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&)>;
+/// Called when a pass fails, which is a bug of Hone or of a user's pass: keeps the pass's input for a report.
+/// `in_check`: its result is a graph, which computes something else.
+using KeepFailure = std::function<void(const ModelBinding&, std::string_view pass, const Graph&, bool in_check)>;
 
 class PreparedModel {
  public:
@@ -38,6 +45,9 @@ class PreparedModel {
 
   /// Reads the bindings and runs the passes. UserError as import_model().
   void prepare();
+  /// Compares the graphs before and behind each of the user's passes, on seeded inputs, where the request checks; of
+  /// prepare(). UserError for a pass that changes what is computed.
+  void check_passes() const;
   /// The graph of the only binding as text, after the pass `after`, or after all passes when it is empty. Usage errors.
   StatusOr<std::string> graph_text(const std::string& after);
 

@@ -19,7 +19,8 @@ constexpr int64_t kMostConstantBytes = int64_t{64} << 20;
 
 class GraphParser {
  public:
-  GraphParser(const OperatorTable& operators, std::string_view text) : operators_(operators), rest_(text) {}
+  GraphParser(const OperatorTable& operators, std::string_view text, std::span<const TensorData> given)
+      : operators_(operators), given_(given), rest_(text) {}
 
   Graph run() {
     while (next_line()) {
@@ -253,6 +254,9 @@ class GraphParser {
   void parse_constant(const std::string& name, size_t column) {
     const TensorType type = parse_type();
     require(!type.shape.empty() && element_count(type.shape) > 0, "a constant is of rank 1 at least, with elements");
+    const size_t at = column_;
+    if (take("given ")) return parse_given(name, column, type);
+    column_ = at;
     const int64_t elements = element_count(type.shape);
     constant_bytes_ += bytes_of(type);  // below 2^51, and refused above 2^26: no overflow
     require(constant_bytes_ <= kMostConstantBytes, "constants have at most 64 MiB together");
@@ -271,6 +275,27 @@ class GraphParser {
     }
     require(at_end(), "nothing follows the elements of a constant");
     graph_.values[new_value(name, column, type)].constant = TensorData(type, std::move(bytes));
+  }
+
+  void parse_given(const std::string& name, size_t column, const TensorType& type) {
+    skip_spaces();
+    const size_t begin = column_, number = whole_number("a given constant");
+    if (number >= given_.size()) {
+      column_ = begin;
+      fail(fmt::format("there is no constant {}: {} are given", number, given_.size()));
+    }
+    TensorData data = given_[number];
+    // Who has no such types has their bytes.
+    const bool are_bits =
+        (type.dtype == bf16 && data.type().dtype == u16) || (type.dtype.is_bool() && data.type().dtype == u8);
+    if (are_bits && data.type().shape == type.shape)
+      data = TensorData(type, std::string(data.bytes().begin(), data.bytes().end()));
+    if (data.type() != type) {
+      column_ = begin;
+      fail(fmt::format("the given constant {} is {}, not {}", number, to_string(data.type()), to_string(type)));
+    }
+    require(at_end(), "nothing follows the number of a given constant");
+    graph_.values[new_value(name, column, type)].constant = data;
   }
 
   std::string parse_elements(const TensorType& type, int64_t elements) {
@@ -324,6 +349,7 @@ class GraphParser {
   }
 
   const OperatorTable& operators_;
+  const std::span<const TensorData> given_;
   std::string_view rest_, line_;
   size_t column_ = 0;  ///< of the cursor, from 0
   int line_number_ = 0;
@@ -336,6 +362,8 @@ class GraphParser {
 
 }  // namespace
 
-Graph parse_graph(const OperatorTable& operators, std::string_view text) { return GraphParser(operators, text).run(); }
+Graph parse_graph(const OperatorTable& operators, std::string_view text, std::span<const TensorData> given) {
+  return GraphParser(operators, text, given).run();
+}
 
 }  // namespace hone

@@ -30,9 +30,9 @@ std::string constant_text(const TensorData& data, int64_t most) {
   return fmt::format("hash {}", hash_bytes({data.bytes().data(), data.bytes().size()}).hex());
 }
 
-}  // namespace
-
-std::string to_string(const Graph& g, int64_t most_elements) {
+// `elements_of` says a constant's.
+template <class ElementsOf>
+std::string text_of(const Graph& g, const ElementsOf& elements_of) {
   std::string out = "graph " + escaped(g.name) + "\n";
   const auto port = [&](const char* what, const Port& p) {
     out += fmt::format("{} \"{}\" {} {}{}\n", what, escaped(p.name),
@@ -45,7 +45,7 @@ std::string to_string(const Graph& g, int64_t most_elements) {
     if (!g.is_constant(v) || is_said[v]) return;
     is_said[v] = true;
     out += fmt::format("%{} = constant {} {}\n", g.value(v).name, to_string(g.value(v).type),
-                       constant_text(*g.value(v).constant, most_elements));
+                       elements_of(*g.value(v).constant));
   };
   for (const Node& n : g.nodes) {
     std::string results, inputs;
@@ -59,6 +59,19 @@ std::string to_string(const Graph& g, int64_t most_elements) {
     if (p.value != kNoValue) say_constant(p.value);
   for (const Port& p : g.outputs) port("output", p);
   return out;
+}
+
+}  // namespace
+
+std::string to_string(const Graph& g, int64_t most_elements) {
+  return text_of(g, [&](const TensorData& data) { return constant_text(data, most_elements); });
+}
+
+std::string text_beside(const Graph& g, std::vector<TensorData>* given) {
+  return text_of(g, [&](const TensorData& data) {
+    given->push_back(data);
+    return fmt::format("given {}", given->size() - 1);
+  });
 }
 
 }  // namespace hone

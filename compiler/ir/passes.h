@@ -21,6 +21,7 @@ struct Pass {
   std::string_view name;  ///< unique in its list
   std::function<P(const P&)> run;
   bool is_needed = false;  ///< later passes rely on it: it cannot be left out
+  bool is_users = false;   ///< a user wrote it: a UserError of it is a failure, too
 };
 
 /// Callbacks with which a caller observes and changes a list of passes. Every member may be empty.
@@ -28,7 +29,8 @@ template <class P>
 struct PassHooks {
   /// After each pass: its name, its result, and the seconds it took.
   std::function<void(std::string_view pass, const P& program, double seconds)> after = {};
-  /// When a pass fails an internal check, before the error is passed on: its name and its input.
+  /// When a pass fails an internal check, or a user's pass with a UserError, before the error is passed on: its name
+  /// and its input.
   std::function<void(std::string_view pass, const P& program)> on_failure = {};
   /// Names of passes that are not run.
   std::set<std::string, std::less<>> left_out = {};
@@ -48,6 +50,9 @@ P run_passes(const std::vector<Pass<P>>& passes, P program, const PassHooks<P>& 
     } catch (const InternalError& e) {
       if (hooks.on_failure) hooks.on_failure(pass.name, program);
       throw InternalError(std::string(e.what()) + " (in pass '" + std::string(pass.name) + "')");
+    } catch (const UserError&) {
+      if (pass.is_users && hooks.on_failure) hooks.on_failure(pass.name, program);
+      throw;
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (hooks.after) hooks.after(pass.name, program, seconds);

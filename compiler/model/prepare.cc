@@ -17,20 +17,13 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
   of_target.part_alignment = target.is_gpu() ? kGpuAlignment : 1;
   HONE_USER_CHECK(!context.sums_in_f16 || target.has(Feature::kSumsOfF16))
       << "--accumulate f16: " << to_string(target) << " has no sums in f16";
-  std::vector<Pass<Graph>> passes = graph_passes(of_target);
-  if (!target.is_gpu()) return passes;
-  // Passes for the vectors of CPUs. Templates of GPUs compute convolutions as they are, and their blocks, which run in
-  // any order, cannot find extremes over all elements.
-  std::erase_if(passes, [](const Pass<Graph>& p) {
-    return p.name == "choose_layouts" || p.name == "planar_products" || p.name == "fuse_extremes";
-  });
-  passes.insert(passes.begin(), {"unroll_steps", [of_target](const Graph& g) { return unroll_steps(g, of_target); }});
-  return passes;
+  of_target.for_gpu = target.is_gpu();
+  return graph_passes(of_target);
 }
 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {
   verify(imported);
-  if (hooks.after) hooks.after("import", imported, 0);
+  if (hooks.after) hooks.after(kImport, imported, 0);
   // The result of a pass is verified as a part of the pass: so the driver names the pass that is to blame.
   std::vector<Pass<Graph>> passes = model_passes(context, target);
   for (Pass<Graph>& pass : passes)
@@ -51,13 +44,17 @@ GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& 
 
 Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
                       const PassHooks<Graph>& hooks) {
-  PassContext of_model = context, of_shorter{context.operators, context.functions, context.lanes};
-  of_shorter.sums_in_f16 = context.sums_in_f16;
-  of_model.growth = &imported.growth;
-  of_shorter.growth = &imported.shorter_growth;
+  HONE_USER_CHECK(context.level >= OptLevel::kFuse)
+      << "-O" << static_cast<int>(context.level) << ": caches that grow in place (--cache) take -O2, which recognizes "
+      << "attention";
+  PassContext of_model = context;
   // The two graphs must be the same, and the shorter one's layers are never measured.
   of_model.measured = {};
   of_model.alternatives = nullptr;
+  PassContext of_shorter = of_model;
+  of_shorter.notes = nullptr;
+  of_model.growth = &imported.growth;
+  of_shorter.growth = &imported.shorter_growth;
   Graph made = prepare_graph(std::move(imported.model.graph), of_model, target, hooks);
   PassHooks<Graph> same_passes;
   same_passes.left_out = hooks.left_out;

@@ -26,6 +26,7 @@ GrowingModel with_input_formats(GrowingModel m, const std::vector<InputFormat>& 
 
 /// prepare_graph() of a decoder whose caches grow in place; they stay those of `imported.growth`. Measured times do not
 /// change its graph. UserError as check_growth() for a model that uses them otherwise than attention.
+/// No lower level than OptLevel::kFuse has attention: UserError, too.
 Graph prepare_growing(GrowingModel imported, const PassContext& context, const Target& target,
                       const PassHooks<Graph>& hooks = {});
 

@@ -47,6 +47,28 @@ typedef struct HoneProgress {
   double seconds_left;    /* below 0: not known */
 } HoneProgress;
 
+/* Graph passes of the caller's: each makes a graph of a model's, between two passes of the library's. `list` is JSON,
+
+     [{"name": "my_pass", "after": "fold_scales", "file": "my_passes.py"}, {"name": "other", "before": "my_pass"}]
+
+   with names of letters, digits and _; the library's passes are those of `tensorc --help all` (-O), "import" is the
+   reading of the model, and "file", which may be missing, is where a pass is written, for commands that are printed.
+   `run` is given a pass's number in the list and a graph as text (`tensorc --emit graph`: compiler/graph/text.h), whose
+   constants are `given N`, tensor number N beside it, in the CPU's memory, row-major, and readable until `run`
+   returns; bools are bytes. It calls write(to, TEXT, MADE, COUNT) once and returns HONE_OK: TEXT is the new graph, in
+   which `given` numbers from `count` on are the tensors MADE, row-major, too, bits of bf16 as uint16; they are copied.
+   The graph's inputs and outputs stay, and nothing else does that nobody reads. Or it returns HONE_STOPPED, which ends
+   the call, or another code, having written one line that says what is wrong. It is called for each variant of a model,
+   and while a model is tuned several times; it must not throw. Every graph is checked as those of the library's own
+   passes are. */
+typedef struct HoneGraphPasses {
+  size_t size; /* sizeof(HoneGraphPasses) */
+  void* data;  /* handed to the function */
+  const char* list;
+  int32_t (*run)(void* data, int32_t pass, const char* graph, const DLTensor* given, int32_t count, void* to,
+                 void (*write)(void* to, const char* text, const DLTensor* made, int32_t count));
+} HoneGraphPasses;
+
 /* Functions through which a caller follows a call; any may be null. All are called during the call, one at a time, on
    the thread that called or on one of the library's. They must not throw. */
 typedef struct HoneCall {
@@ -58,6 +80,7 @@ typedef struct HoneCall {
   /* How often the user has asked to stop, asked every now and then: with 1 a search confirms what it found, within some
      seconds, with 2 it ends at once; a build ends with 1. */
   int32_t (*stops)(void* data);
+  const HoneGraphPasses* passes; /* of a model that is built or tuned; may be null */
 } HoneCall;
 
 /* Builds the model in the file `model` (ONNX, TensorFlow Lite: its content says which) to a shared object at `artifact`
@@ -106,6 +129,18 @@ HONE_API int32_t hone_tune_template(const HoneTemplate* given, const char* const
 /* A command of tophub: {"best", "--task=dense", "--json"}, {"list", "--json"}, {"import", "records.jsonl"}. `*output`:
    the command's output. */
 HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** output);
+
+/* A node of a graph, as JSON: of an operator on inputs of these types, with the attributes that types do not say,
+
+     {"op": "dense", "attributes": {"epilogue": "relu"}, "inputs": [["f32", [1, 4]], ["f32", [3, 4]]]}
+
+   or of a workload, with some attributes changed where "change" is there,
+
+     {"workload": "dense(m=1,n=3,k=4)", "change": {"epilogue": "relu"}}
+
+   `*output`: {"workload": TEXT, "op": NAME, "attributes": [[NAME, TEXT], ...], "inputs": [TYPE, ...], "outputs": [TYPE,
+   ...]}, types as above. HONE_BAD_INPUT, with one line, where there is no such node. */
+HONE_API int32_t hone_graph_node(const char* question, char** output);
 
 /* Null does nothing. */
 HONE_API void hone_free_text(char* text);

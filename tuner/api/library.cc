@@ -14,6 +14,7 @@
 #include "tuner/api/call.h"
 #include "tuner/api/caller.h"
 #include "tuner/api/model_options.h"
+#include "tuner/api/pass_calls.h"
 #include "tuner/cli/tophub_hooks.h"
 
 namespace hone::api {
@@ -42,6 +43,7 @@ int32_t build(const std::function<void(CommandLine&)>& what, const char* artifac
       take_threads(object, o.threads);
       set_options(line, object);
     }
+    o.passes = passes_of(given, operators);
     o.progress = [&](std::string_view doing, size_t done, size_t all) {
       const std::string text(doing);
       caller.progress(
@@ -54,6 +56,8 @@ int32_t build(const std::function<void(CommandLine&)>& what, const char* artifac
         return run_tensorc(operators, o, out, err);
       } catch (const Stopped&) {
         return interrupted_error("stopped; nothing was written");
+      } catch (const PassStopped&) {
+        return interrupted_error("a graph pass stopped it; nothing was written");
       }
     });
   });

@@ -6,6 +6,7 @@
 #include "tuner/api/call.h"
 #include "tuner/api/caller.h"
 #include "tuner/api/model_options.h"
+#include "tuner/api/pass_calls.h"
 #include "tuner/api/template_calls.h"
 #include "tuner/cli/tuner_flags.h"
 #include "tuner/measure/core_sharing.h"
@@ -28,6 +29,7 @@ CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t c
     take_model_options(object, f);
     set_options(line, object);
   }
+  f.passes = passes_of(given, operators);
   TunerIo io{out, err};
   io.interrupts = [&] { return std::max(caller.stops(), calls && calls->is_stopped() ? 1 : 0); };
   io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
@@ -39,6 +41,8 @@ CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t c
         << "a template is what is tuned: --model, --task, --workload, --args and --tasks exclude it";
     try {
       return tune(operators, f, io);
+    } catch (const PassStopped&) {
+      return interrupted_error("a graph pass stopped it; what was measured is kept");
     } catch (const WorkStopped&) {  // by the template, before there was a session, or outside of its search
       return interrupted_error("stopped; what was measured is kept, and the same call goes on from there");
     }

@@ -54,8 +54,8 @@ std::string operator_build_command(const TunerFlags& f, const Workload& tuned) {
 }
 
 std::string model_build_command(const TunerFlags& f) {
-  ShellCommand command("tensorc");
-  command.word(f.model).option("--calibrate", f.quantize.calibrate);
+  ShellCommand command = build_command(f);
+  command.option("--calibrate", f.quantize.calibrate);
   add_model(command, f);
   add_place(command, f);
   return command.text();

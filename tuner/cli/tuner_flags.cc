@@ -26,7 +26,7 @@ Help tuner_help() {
                        {"--bind NAME=N", "fix a named dimension; 1|4|16: layers of a variant of each"},
                        {"--shape NAME=1x3x224x224", "fix the shape of an input"}},
                       {"--model", "--bind-data", "--model-batch", "--input", "--quantize", "--ranges", "--keep",
-                       "--accumulate", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
+                       "--accumulate", "--optimize", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
                      {"Operator",
                       {{"--task NAME", "tune an operator; --list prints all"},
                        {"--args k=v,...", "set its attributes; the others have their defaults"},

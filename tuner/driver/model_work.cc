@@ -31,8 +31,9 @@ std::vector<ModelGraph> import_model(const OperatorTable& operators, const Model
       << "--quantize " << request.quantize.type << ": it takes --ranges FILE, which tensorc --ranges wrote";
   ModelReader reader(request, {operators, functions}, host_target(usable_cpu_count()), events);
   std::vector<ModelGraph> variants;
+  const auto asked = std::make_shared<const ModelRequest>(request);
   for (const ModelBinding& binding : bindings_of(request))
-    variants.push_back({binding.name, reader.read(binding), {}, request.sums_in_f16});
+    variants.push_back({binding.name, reader.read(binding), {}, asked});
   return variants;
 }
 
@@ -66,7 +67,7 @@ ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imp
   context.alternatives = &alternatives;
   for (ModelGraph& v : work.variants) {
     PassContext of_variant = context;
-    of_variant.sums_in_f16 = v.sums_in_f16;
+    if (v.request) take_passes(*v.request, of_variant);
     v.graph = prepare(v.read, of_variant, target);
     v.read.graph = {};
   }

@@ -20,7 +20,7 @@ struct ModelGraph {
   std::string name;  ///< `batch=4`: its difference from the others; empty if there is one
   ReadModel read;    ///< as it was read; without its graph once that is prepared
   Graph graph;       ///< as it is built for the target; empty until it is prepared
-  bool sums_in_f16 = false;
+  std::shared_ptr<const ModelRequest> request = nullptr;  ///< what is asked of its passes; null: nothing
 
   const Growth* growth() const { return read.growth(); }
 };

@@ -7,6 +7,12 @@
 
 namespace hone {
 
+void take_passes(const ModelRequest& request, PassContext& context) {
+  context.sums_in_f16 = request.sums_in_f16;
+  context.level = static_cast<OptLevel>(request.optimize);
+  context.user_passes = &request.passes;
+}
+
 std::string flags_of_models_alone(const ModelRequest& r) {
   std::vector<std::string> out;
   for (const auto& [flag, is_given] :
@@ -14,7 +20,8 @@ std::string flags_of_models_alone(const ModelRequest& r) {
         std::pair("--bind-data", !r.bind_data.empty()), std::pair("--input", !r.formats.empty()),
         std::pair("--model-batch", r.model_batch != 1), std::pair("--cache", r.cache.has_value()),
         std::pair("--accumulate", r.sums_in_f16), std::pair("--quantize", !r.quantize.type.empty()),
-        std::pair("--keep", !r.quantize.keep.empty())})
+        std::pair("--keep", !r.quantize.keep.empty()), std::pair("-O", r.optimize != ModelRequest{}.optimize),
+        std::pair("graph passes", !r.passes.empty())})
     if (is_given) out.emplace_back(flag);
   return absl::StrJoin(out, ", ");
 }

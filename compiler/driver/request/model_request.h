@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/driver/request/model_words.h"
+#include "compiler/graph/passes/passes.h"
 #include "compiler/ir/denormals.h"
 #include "compiler/model/input_format.h"
 
@@ -39,10 +40,15 @@ struct ModelRequest {
   std::optional<CacheOption> cache;  ///< its caches grow in place
   bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
   QuantizeRequest quantize;
+  int optimize = static_cast<int>(OptLevel::kAll);  ///< the level of its passes, an OptLevel
+  std::vector<UserPass> passes = {};                ///< of the caller's, between Hone's; command lines have none
   // Members that operators have, too:
   std::optional<Denormals> denormals;  ///< as denormals_for() takes them
   bool assume_finite = false;          ///< NaNs are taken not to occur: results for them are undefined
 };
+
+/// Gives passes what a request says of them: `request` outlives the context.
+void take_passes(const ModelRequest& request, PassContext& context);
 
 /// The flags that were given, that operators do not have, and that tensorc and tuner have alike: `--bind, --cache`.
 /// Empty: none was.

@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/passes.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <string_view>
@@ -7,11 +9,14 @@
 namespace hone {
 namespace {
 
-enum class When : uint8_t { kAlways, kCachesGrow, kSumsInF16, kProductsSlow };
+// Templates of GPUs compute convolutions as they are, and their blocks, which run in any order, cannot find extremes
+// over all elements.
+enum class When : uint8_t { kAlways, kCpu, kGpu, kCachesGrow, kSumsInF16, kProductsSlow };
 
 struct Row {
   std::string_view name;
   Graph (*pass)(const Graph&, const PassContext&);
+  OptLevel level;  // the least that has it
   When when = When::kAlways;
 };
 
@@ -19,40 +24,41 @@ Graph without_dead(const Graph& g, const PassContext&) { return remove_dead(g); 
 
 // In order.
 constexpr Row kPasses[] = {
-    {"remove_dead", &without_dead},
-    {"share_nodes", &share_nodes},
-    {"simplify_movement", &simplify_movement},
-    {"fold_pads", &fold_pads},
-    {"fold_repeats", &fold_repeats},
-    {"simplify_repeats", &simplify_movement},
-    {"move_bytes", &move_bytes},
-    {"narrow_products", &narrow_products},
-    {"use_tables", &use_tables},
-    {"recognize_rows", &recognize_rows},
-    {"sequences_as_images", &sequences_as_images},
-    {"simplify_sequences", &simplify_movement},
-    {"fuse_elementwise", &fuse_elementwise},
-    {"simplify_chains", &simplify_chains},
-    {"sink_transposes", &sink_transposes},
-    {"simplify_moved", &simplify_movement},
-    {"fuse_epilogues", &fuse_epilogues},
-    {"fold_requantization", &fold_requantization},
-    {"simplify_views", &simplify_movement},
-    {"fuse_prologues", &fuse_prologues},
-    {"fuse_attention", &fuse_attention},
-    {"use_caches", &use_caches, When::kCachesGrow},
-    {"fold_scales", &fold_scales},
-    {"lift_numbers", &lift_numbers},
-    {"sum_in_f16", &sum_in_f16, When::kSumsInF16},  // before passes that compare times of workloads
-    {"multiply_in_f32", &multiply_in_f32, When::kProductsSlow},
-    {"merge_siblings", &merge_siblings},
-    {"choose_layouts", &choose_layouts},
-    {"planar_products", &planar_products},
-    {"join_transposes", &join_transposes},
-    {"simplify_conversions", &simplify_movement},
-    {"fold_preprocessing", &fold_preprocessing},
-    {"split_groups", &split_groups},
-    {"fuse_extremes", &fuse_extremes},
+    {"unroll_steps", &unroll_steps, OptLevel::kNeeded, When::kGpu},  // whose kernels hold no loop over launches
+    {"remove_dead", &without_dead, OptLevel::kNeeded},
+    {"share_nodes", &share_nodes, OptLevel::kSimplify},
+    {"simplify_movement", &simplify_movement, OptLevel::kSimplify},
+    {"fold_pads", &fold_pads, OptLevel::kSimplify},
+    {"fold_repeats", &fold_repeats, OptLevel::kSimplify},
+    {"simplify_repeats", &simplify_movement, OptLevel::kSimplify},
+    {"move_bytes", &move_bytes, OptLevel::kSimplify},
+    {"narrow_products", &narrow_products, OptLevel::kFuse},
+    {"use_tables", &use_tables, OptLevel::kFuse},
+    {"recognize_rows", &recognize_rows, OptLevel::kFuse},
+    {"sequences_as_images", &sequences_as_images, OptLevel::kAll},
+    {"simplify_sequences", &simplify_movement, OptLevel::kAll},
+    {"fuse_elementwise", &fuse_elementwise, OptLevel::kFuse},
+    {"simplify_chains", &simplify_chains, OptLevel::kSimplify},
+    {"sink_transposes", &sink_transposes, OptLevel::kFuse},
+    {"simplify_moved", &simplify_movement, OptLevel::kFuse},
+    {"fuse_epilogues", &fuse_epilogues, OptLevel::kFuse},
+    {"fold_requantization", &fold_requantization, OptLevel::kFuse},
+    {"simplify_views", &simplify_movement, OptLevel::kFuse},
+    {"fuse_prologues", &fuse_prologues, OptLevel::kFuse},
+    {"fuse_attention", &fuse_attention, OptLevel::kFuse},
+    {"use_caches", &use_caches, OptLevel::kNeeded, When::kCachesGrow},
+    {"fold_scales", &fold_scales, OptLevel::kFuse},
+    {"lift_numbers", &lift_numbers, OptLevel::kFuse},
+    {"sum_in_f16", &sum_in_f16, OptLevel::kNeeded, When::kSumsInF16},  // before passes that compare times of workloads
+    {"multiply_in_f32", &multiply_in_f32, OptLevel::kAll, When::kProductsSlow},
+    {"merge_siblings", &merge_siblings, OptLevel::kAll},
+    {"choose_layouts", &choose_layouts, OptLevel::kAll, When::kCpu},
+    {"planar_products", &planar_products, OptLevel::kAll, When::kCpu},
+    {"join_transposes", &join_transposes, OptLevel::kAll},
+    {"simplify_conversions", &simplify_movement, OptLevel::kAll},
+    {"fold_preprocessing", &fold_preprocessing, OptLevel::kAll},
+    {"split_groups", &split_groups, OptLevel::kAll},
+    {"fuse_extremes", &fuse_extremes, OptLevel::kAll, When::kCpu},
 };
 
 // Looks each workload's time up once.
@@ -68,6 +74,8 @@ MeasuredTime remembered(const MeasuredTime& measured) {
 bool is_wanted(When when, const PassContext& c) {
   switch (when) {
     case When::kAlways: return true;
+    case When::kCpu: return !c.for_gpu;
+    case When::kGpu: return c.for_gpu;
     case When::kCachesGrow: return c.growth != nullptr;
     case When::kSumsInF16: return c.sums_in_f16;
     case When::kProductsSlow: return !c.slow_products.empty();
@@ -80,9 +88,18 @@ bool is_wanted(When when, const PassContext& c) {
 std::vector<Pass<Graph>> graph_passes(const PassContext& context) {
   PassContext c = context;
   if (c.measured) c.measured = remembered(c.measured);
-  std::vector<Pass<Graph>> out;
+  std::vector<PlacedPass> out;
   for (const Row& row : kPasses)
-    if (is_wanted(row.when, c)) out.push_back({row.name, [c, pass = row.pass](const Graph& g) { return pass(g, c); }});
+    out.push_back({{row.name, [c, pass = row.pass](const Graph& g) { return pass(g, c); }},
+                   row.level <= c.level && is_wanted(row.when, c)});
+  static const std::vector<UserPass> none;
+  return with_user_passes(std::move(out), c.user_passes ? *c.user_passes : none);
+}
+
+std::string names_of_level(OptLevel level) {
+  std::string out;
+  for (const Row& row : kPasses)
+    if (row.level == level) out += fmt::format("{}{}", out.empty() ? "" : ", ", row.name);
   return out;
 }
 

@@ -8,12 +8,21 @@
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/graph/graph.h"
 #include "compiler/graph/growth.h"
+#include "compiler/graph/passes/user_pass.h"
 #include "compiler/ir/passes.h"
 
 namespace hone {
 
 /// Seconds of the best known kernel of a workload on the target; nothing when none was measured there.
 using MeasuredTime = std::function<std::optional<double>(const Workload&)>;
+
+/// How much passes do, as -O says: the named sets of passes, each with those before it.
+enum class OptLevel : uint8_t {
+  kNeeded,    ///< what kernels and options ask for; each node of the model has a kernel of its own
+  kSimplify,  ///< nodes that do nothing, or the same as others, go; movement and functions become shorter
+  kFuse,      ///< nodes become one; products of bytes, rows and attention are recognized
+  kAll,       ///< layouts, siblings, and what measured times decide
+};
 
 /// The tables and options that passes create nodes with. Must outlive the passes.
 struct PassContext {
@@ -35,6 +44,9 @@ struct PassContext {
   bool sums_in_f16 = false;
   /// The types whose products the target computes more slowly than those of f32.
   std::vector<DType> slow_products = {};
+  bool for_gpu = false;  ///< the target is one, whose templates take no layouts of CPUs
+  OptLevel level = OptLevel::kAll;
+  const std::vector<UserPass>* user_passes = nullptr;  ///< null: none
 };
 
 /// Products of f16 with sums in f32   ->   with sums in f16 (dtype f16:f16:f16:…)
@@ -44,8 +56,11 @@ Graph sum_in_f16(const Graph& g, const PassContext& context);
 /// (dtype bf16:f32:…), unless that was measured to be slower.
 Graph multiply_in_f32(const Graph& g, const PassContext& context);
 
-/// All passes for models, in order.
+/// All passes for models of the context's level, in order, with the user's between them. UserError as
+/// with_user_passes().
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);
+/// The names of the passes that a level has beyond those of the one before it, for help: `fold_pads, fold_repeats`.
+std::string names_of_level(OptLevel level);
 
 /// Removes nodes whose outputs have no reader, and unused values.
 Graph remove_dead(const Graph& g);

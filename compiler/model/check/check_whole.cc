@@ -210,13 +210,13 @@ class Comparison {
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace
-
-WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
-                       const std::vector<TensorData>& outputs, const WholeCheckOptions& options) {
+// `outputs` gives those of `g`. `meant`: what computes them right, for messages.
+template <class Outputs>
+WholeCheck compared(Comparison& compare, const Graph& imported, const Graph& g, const Outputs& outputs_of,
+                    const char* meant, const WholeCheckOptions& options) {
   WholeCheck check;
-  Comparison compare(imported, here, inputs, options);
   try {
+    const std::vector<TensorData> outputs = outputs_of();
     const std::vector<TensorData> wanted = compare.compute(imported, false),
                                   otherwise = compare.compute(imported, true);
     for (size_t o = 0; o < outputs.size() && check.wrong.empty(); ++o) {
@@ -228,10 +228,8 @@ WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here
       }
       if (error >= check.error) check.error = error, check.allowed = allowed;
       if (error <= allowed) continue;
-      check.wrong = fmt::format(
-          "output '{}' is not what the imported model computes: off by {:.2g} of its norm, allowed "
-          "{:.2g}",
-          imported.outputs[o].name, error, allowed);
+      check.wrong = fmt::format("output '{}' is not what the {} computes: off by {:.2g} of its norm, allowed {:.2g}",
+                                imported.outputs[o].name, meant, error, allowed);
     }
   } catch (const OutOfTime&) {
     check.is_out_of_time = true;
@@ -248,6 +246,22 @@ WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here
     check.wrong += "; there was no time to find the layer";
   }
   return check;
+}
+
+}  // namespace
+
+WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
+                       const std::vector<TensorData>& outputs, const WholeCheckOptions& options) {
+  Comparison compare(imported, here, inputs, options);
+  return compared(
+      compare, imported, g, [&] { return outputs; }, "imported model", options);
+}
+
+WholeCheck check_rewritten(const Graph& before, const Graph& after, const Target& here,
+                           const std::vector<TensorData>& inputs, const WholeCheckOptions& options) {
+  Comparison compare(before, here, inputs, options);
+  return compared(
+      compare, before, after, [&] { return compare.compute(after, false); }, "graph before it", options);
 }
 
 }  // namespace hone

@@ -40,4 +40,9 @@ struct WholeCheckOptions {
 WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
                        const std::vector<TensorData>& outputs, const WholeCheckOptions& options = {});
 
+/// The same of what `after` gives, which a pass made of `before`, computed as `before` is: finds a pass that changes
+/// what is computed.
+WholeCheck check_rewritten(const Graph& before, const Graph& after, const Target& here,
+                           const std::vector<TensorData>& inputs, const WholeCheckOptions& options = {});
+
 }  // namespace hone

@@ -98,6 +98,22 @@ def perceptron(rows="batch", k=16, n=8):
     )
 
 
+SILU_WEIGHTS = [(i % 5 - 2) / 8 for i in range(16 * 8)]
+
+
+def silu():
+    """h sigmoid(h) + 0 of h = x W: x [batch, 16], W of SILU_WEIGHTS: y [batch, 8]."""
+    return model(
+        [
+            node("MatMul", ["x", "w"], ["h"]), node("Sigmoid", ["h"], ["s"]), node("Mul", ["s", "h"], ["t"]),
+            node("Add", ["t", "zero"], ["y"]),
+        ],
+        [value("x", FLOAT, ["batch", 16])],
+        [value("y", FLOAT)],
+        [tensor("w", [16, 8], SILU_WEIGHTS), tensor("zero", [8], [0.0] * 8)],
+    )
+
+
 def scaled(by, rows=4, n=16):
     """x times a number: x and y [rows, n]."""
     return model(

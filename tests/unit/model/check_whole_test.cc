@@ -44,6 +44,21 @@ TEST_F(CheckWhole, TheSameInOtherNodesAgrees) {
   EXPECT_LT(c.allowed, 1e-4) << "the room of a net without quantised numbers is small";
 }
 
+// A pass's graph is computed beside the one that it was given.
+TEST_F(CheckWhole, APassThatChangesNumbersIsFound) {
+  const auto rewritten = [](const std::string& before, const std::string& after,
+                            const WholeCheckOptions& options = {}) {
+    const Graph a = graph(before);
+    return check_rewritten(a, graph(after), host_target(1), seeded_inputs(a), options);
+  };
+  EXPECT_EQ(rewritten(kTwo, fused("tanh+exp")).wrong, "");
+  EXPECT_EQ(rewritten(kTwo, fused("tanh+exp")).left_out, "");
+  EXPECT_THAT(rewritten(kTwo, fused("tanh+exp+mul[1.001]")).wrong,
+              AllOf(HasSubstr("output 'y' is not what the graph before it computes: off by 0.001"),
+                    HasSubstr("; the first layer that is off is 't + y'")));
+  EXPECT_TRUE(rewritten(kTwo, kTwo, {.most_seconds = -1}).is_out_of_time);
+}
+
 // A peak is where a number is the largest around it: that does not depend on roundings.
 TEST_F(CheckWhole, ANumberThatIsComparedWithAMaximumLeavesNoRoom) {
   const auto net = [](const std::string& factor) {

@@ -10,6 +10,7 @@
 
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/device.h"
+#include "tuner/api/python/graph_passes.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/questions.h"
 #include "tuner/api/python/text.h"
@@ -36,7 +37,10 @@ void check(int32_t code) {
 // or from a signal's handler (Ctrl-C), ends the call and is raised after it.
 class Listener {
  public:
-  Listener(py::object line, py::object progress) : line_(std::move(line)), progress_(std::move(progress)) {
+  Listener(py::object line, py::object progress, py::object passes = py::none())
+      : line_(std::move(line)),
+        progress_(std::move(progress)),
+        passes_(std::move(passes), [this](py::error_already_set& e) { keep(e); }) {
     call_.size = sizeof call_;
     call_.data = this;
     if (!line_.is_none())
@@ -58,6 +62,7 @@ class Listener {
         });
       };
     call_.stops = [](void* self) { return static_cast<Listener*>(self)->stops(); };
+    call_.passes = passes_.get();
   }
   const HoneCall* get() const { return &call_; }
   // With the GIL.
@@ -92,6 +97,7 @@ class Listener {
   }
 
   py::object line_, progress_;
+  GraphPasses passes_;
   HoneCall call_{};
   int times_ = 0;
   std::optional<py::error_already_set> raised_;
@@ -132,8 +138,8 @@ py::str text_of(Listener& listener, const std::function<void(const std::function
   return str_of(text ? text : "");
 }
 template <class F>
-py::str text_of(const py::object& line, const py::object& progress, const F& f) {
-  Listener listener(line, progress);
+py::str text_of(const py::object& line, const py::object& progress, const F& f, const py::object& passes = py::none()) {
+  Listener listener(line, progress, passes);
   const auto here = [](const std::function<void()>& work) {
     const NoGil no_gil;
     work();
@@ -142,12 +148,13 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f) 
 }
 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
-                const py::object& line, const py::object& progress) {
+                const py::object& line, const py::object& progress, const py::object& passes) {
   const Options o(options);
   const char *const from = without_nul(model), *const to = without_nul(artifact);
-  return text_of(line, progress, [&](const HoneCall* call, char** out) {
+  const auto build = [&](const HoneCall* call, char** out) {
     return hone_compile(from, to, o.data(), o.size(), call, out);
-  });
+  };
+  return text_of(line, progress, build, passes);
 }
 
 py::str compile_operator(const std::string& workload, const std::string& artifact,
@@ -159,10 +166,18 @@ py::str compile_operator(const std::string& workload, const std::string& artifac
   });
 }
 
-py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress) {
+py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress,
+             const py::object& passes) {
   const Options o(options);
-  return text_of(line, progress,
-                 [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); });
+  const auto search = [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); };
+  return text_of(line, progress, search, passes);
+}
+
+py::str graph_node(const std::string& question) {
+  char* text = nullptr;
+  check(hone_graph_node(without_nul(question), &text));
+  const std::unique_ptr<char, void (*)(char*)> owner(text, &hone_free_text);
+  return str_of(text);
 }
 
 // `answer(question)` is the template (hone_compiler.h), called on this thread.
@@ -413,11 +428,14 @@ PYBIND11_MODULE(_hone, m) {
   m.doc() = "libhone's functions; use the package hone.";
   translate_errors();
   m.def("version", &hone_version);
-  m.def("compile", &compile);
+  m.def("compile", &compile, py::arg("model"), py::arg("artifact"), py::arg("options"), py::arg("on_line"),
+        py::arg("on_progress"), py::arg("passes") = py::none());
   m.def("compile_operator", &compile_operator);
-  m.def("tune", &tune);
+  m.def("tune", &tune, py::arg("options"), py::arg("on_line"), py::arg("on_progress"), py::arg("passes") = py::none());
   m.def("tune_template", &tune_template);
   m.def("tophub", &tophub);
+  m.def("graph_node", &graph_node);
+  bind_given_constants(m);
   bind_devices(m);
   py::class_<Pool> pool(m, "Pool");
   pool.def(py::init<int32_t>());

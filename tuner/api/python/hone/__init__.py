@@ -5,10 +5,11 @@
     hone.tune("resnet18.onnx", bind={"batch": 1}, seconds=600)
 """
 
-from hone import _hone, te
-from hone.building import compile
+from hone import _hone, graph, te
+from hone.building import compile, emit
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
 from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
+from hone.passes import GraphPass, graph_pass
 from hone.table import Table
 from hone.te import lower, source
 from hone.templates import Knobs, Template, TemplateWorkload, build, template
@@ -17,8 +18,8 @@ from hone.tuning import Outcome, tune
 
 __version__ = _hone.version()
 __all__ = [
-    "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error",
+    "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error", "GraphPass",
     "InternalError", "Knobs", "Model", "NoDevice", "Outcome", "Report",
-    "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower",
-    "open", "source", "te", "template", "tune",
+    "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "emit",
+    "graph", "graph_pass", "lower", "open", "source", "te", "template", "tune",
 ]

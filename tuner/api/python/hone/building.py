@@ -8,14 +8,16 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Unio
 from hone import _hone, options, te
 from hone.errors import NO_GPU, WRONG_MACHINE, BadInput, NoDevice
 from hone.model import Model
+from hone.passes import GraphPass, Passes
 from hone.spelling import names_of_files
 
-__all__ = ["compile"]
+__all__ = ["compile", "emit"]
 
 Path = Union[str, "os.PathLike[str]"]
 Shape = Tuple[int, ...]
 Bind = Mapping[str, Union[int, Sequence[int], str]]
 Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
+OwnPasses = Sequence[Union[GraphPass, Callable[..., Any]]]
 
 
 def _is_workload(model):
@@ -54,6 +56,9 @@ def compile(
     db: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
+    passes: OwnPasses = (),
+    optimize: Optional[int] = None,
+    check: bool = False,
     flags: Sequence[str] = (),
     on_line: Optional[Callable[[str], None]] = None,
     on_progress: Optional[Callable[[Dict[str, Any]], None]] = None,
@@ -82,6 +87,12 @@ def compile(
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
+        passes: graph passes of one's own, made by ``@hone.graph_pass``; a function without that has the model as it was
+            read. hone.tune() takes the same ones, so that it tunes what is built.
+        optimize: the passes of Hone's that run: 0 (what is needed), 1 (nodes are simplified), 2 (and joined), 3 (all,
+            the default).
+        check: compares what is built with its references, layer by layer, the whole with the model as it was read, and
+            what each of ``passes`` makes with what it was given.
         flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
         on_line: is called with each line that ``tensorc`` says on stderr.
         on_progress: is called with a dict of ``what``, ``done``, ``all``.
@@ -90,33 +101,36 @@ def compile(
         The model; None where it is for another machine, or for a GPU that is not here, and ``output`` keeps it.
 
     Raises:
-        BadInput: with every reason at once where the model is not supported.
+        BadInput: with every reason at once where the model is not supported; where one of ``passes`` makes a graph
+            that is wrong, or with ``check`` computes something else. A pass's own exceptions go through.
         NoDevice: it is for a GPU, and there is none.
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
         **options.of_threads(threads), **options.plain(target=target, db=db, denormals=denormals),
-        "assume_finite": bool(assume_finite),
+        "assume_finite": bool(assume_finite), "check": bool(check),
     }
+    own = Passes(passes)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
-            if bind or bind_data or shapes or formats or quantize or calibrate or model_batch:
+            of_model = bind or bind_data or shapes or formats or quantize or calibrate or model_batch or own
+            if of_model or optimize is not None:
                 raise TypeError(
-                    "bind, bind_data, shapes, model_batch, formats, quantize and calibrate are of models, not of a "
-                    "workload"
+                    "bind, bind_data, shapes, model_batch, formats, quantize, calibrate, passes and optimize are of "
+                    "models, not of a workload"
                 )
             _hone.compile_operator(model, artifact, options.words(given, flags), on_line, on_progress)
             build = None
         else:
             path = _file_of(model, folder)
             given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
-            given |= options.plain(quantize=quantize, calibrate=calibrate)
+            given |= options.plain(quantize=quantize, calibrate=calibrate, optimize=optimize)
             with names_of_files(options.file_names(path, bind_data, folder)):
-                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress)
+                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress, own if own else None)
             is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
-            build = _reports(path, given, flags) if is_all_kept else None
+            build = _reports(path, given, flags, own) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)
@@ -130,14 +144,49 @@ def compile(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _reports(model, given, flags):
+def emit(
+    model: Any,
+    what: str = "graph",
+    *,
+    target: str = "llvm",
+    bind: Optional[Bind] = None,
+    bind_data: Optional[Mapping[str, Any]] = None,
+    shapes: Optional[Shapes] = None,
+    model_batch: Optional[int] = None,
+    formats: Optional[Mapping[str, str]] = None,
+    passes: OwnPasses = (),
+    optimize: Optional[int] = None,
+    flags: Sequence[str] = (),
+) -> str:
+    """A model's graph as text, as ``tensorc --emit graph`` prints it.
+
+    Args:
+        model: as compile() takes it; and so are all others.
+        what: ``"graph"``: as it is built; ``"graph:after=NAME"``: behind this pass, of Hone's or of ``passes``;
+            ``"graph:after=import"``: as it was read.
+        target, bind, bind_data, shapes, model_batch, formats: of the model.
+        passes, optimize, flags: of the build.
+    """
+    if what != "graph" and not what.startswith("graph:after="):
+        raise ValueError(f"{what!r} is no graph; 'graph' and 'graph:after=PASS' are")
+    own = Passes(passes)
+    with tempfile.TemporaryDirectory(prefix="hone-") as folder:
+        path = _file_of(model, folder)
+        given = options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
+        given |= options.plain(target=target, optimize=optimize, emit=what)
+        with names_of_files(options.file_names(path, bind_data, folder)):
+            words = options.words(given, flags)
+            return _hone.compile(path, os.path.join(folder, "model.so"), words, None, None, own if own else None)
+
+
+def _reports(model, given, flags, own):
     """A function that builds the model again, with a report, and returns the page."""
     def build():
         folder = tempfile.mkdtemp(prefix="hone-")
         try:
             page = os.path.join(folder, "report.html")
             words = options.words({**given, "report": page}, flags)
-            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None)
+            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None, own if own else None)
             # Names of the model may be any bytes.
             with open(page, encoding="utf-8", errors="replace") as f:
                 return f.read()

@@ -8,7 +8,7 @@ _NAMED = {"bind": "bind", "bind-data": "bind_data", "shape": "shapes", "input": 
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
     "db": "db", "quantize": "quantize", "calibrate": "calibrate", "target": "target", "trials": "trials",
-    "seconds": "seconds", "tracker": "tracker", "device": "device",
+    "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize",
 }
 
 # A flag, and no part of a path; its value ends where the text goes on, perhaps behind `:`, `;` or `,`.

@@ -7,8 +7,9 @@ import tempfile
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 
 from hone import _hone, options
-from hone.building import Bind, Path, Shapes, _file_of, _is_workload
+from hone.building import Bind, OwnPasses, Path, Shapes, _file_of, _is_workload
 from hone.errors import Error
+from hone.passes import Passes
 from hone.spelling import names_of_files
 from hone.table import ms_text
 from hone.templates import Answers, Template, TemplateWorkload
@@ -95,6 +96,8 @@ def tune(
     fleet: Optional[Path] = None,
     device: Optional[str] = None,
     db: Optional[Path] = None,
+    passes: OwnPasses = (),
+    optimize: Optional[int] = None,
     flags: Sequence[str] = (),
     callback: Optional[Callable[[Dict[str, Any]], None]] = None,
     progress: Optional[bool] = None,
@@ -116,6 +119,7 @@ def tune(
             names.
         device: of the tracker: a device, an agent or a label.
         db: the tophub; None: the user's.
+        passes, optimize: of a model, as compile() takes them: with others the layers may be others.
         flags: more words of ``tuner``.
         callback: is called some ten times a second with a dict of ``done``, ``all``, ``best_gflops``, ``seconds``,
             ``default_seconds``, ``seconds_left``; what it raises ends the search, with what was measured kept.
@@ -139,10 +143,13 @@ def tune(
     _check_process()
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         given, files = {}, {}
-        of_model = bind or bind_data or shapes or formats or model_batch
+        own = Passes(passes)
+        of_model = bind or bind_data or shapes or formats or model_batch or own or optimize is not None
         answers = None
         if of_model and (isinstance(what, (list, tuple, TemplateWorkload)) or _is_workload(what)):
-            raise TypeError("bind, bind_data, shapes, model_batch and formats are of models, not of a workload")
+            raise TypeError(
+                "bind, bind_data, shapes, model_batch, formats, passes and optimize are of models, not of a workload"
+            )
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
             with open(path, "w", encoding="utf-8") as f:
@@ -162,7 +169,7 @@ def tune(
             files = options.file_names(path, bind_data, folder)
         given |= options.plain(
             trials=trials, seconds=seconds, target=target, tracker=tracker, fleet=fleet, device=device, db=db,
-            threads=threads,
+            threads=threads, optimize=optimize,
         )
         bar = _Bar(sys.stderr) if progress or (progress is None and _rewrites_lines(sys.stderr)) else None
 
@@ -178,7 +185,7 @@ def tune(
                 if answers:
                     said = _hone.tune_template(words, answers, None, hears)
                 else:
-                    said = _hone.tune(words, None, hears)
+                    said = _hone.tune(words, None, hears, own if own else None)
                 return Outcome(json.loads(said))
         except Error:
             if answers and answers.raised:
