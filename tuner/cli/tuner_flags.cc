@@ -25,7 +25,7 @@ Help tuner_help() {
                       {{"MODEL.onnx|MODEL.tflite", "tune the layers of this model; also --model FILE"},
                        {"--bind NAME=N", "fix a named dimension; 1|4|16: layers of a variant of each"},
                        {"--shape NAME=1x3x224x224", "fix the shape of an input"}},
-                      {"--model", "--bind-data", "--model-batch", "--input", "--quantize", "--ranges", "--keep",
+                      {"--model", "--operators", "--replace", "--bind-data", "--model-batch", "--input", "--quantize", "--ranges", "--keep",
                        "--accumulate", "--denormals", "--assume-finite", "--cache", "--print-tasks"}},
                      {"Operator",
                       {{"--task NAME", "tune an operator; --list prints all"},

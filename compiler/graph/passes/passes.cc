@@ -33,6 +33,7 @@ constexpr Row kPasses[] = {
     {"simplify_sequences", &simplify_movement},
     {"fuse_elementwise", &fuse_elementwise},
     {"simplify_chains", &simplify_chains},
+    {"compose_definitions", &compose_definitions},
     {"sink_transposes", &sink_transposes},
     {"simplify_moved", &simplify_movement},
     {"fuse_epilogues", &fuse_epilogues},

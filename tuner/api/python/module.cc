@@ -32,11 +32,13 @@ void check(int32_t code) {
 
 // ---- building and tuning ----
 
-// How a call reports to Python: `line(str)` and `progress(dict)`, each callable or None. An exception from one of them,
+// How a call reports to Python: `line(str)` and `progress(dict)`, and how it asks for operators: `define(question: str)
+// -> str`; each callable or None. An exception from one of them,
 // or from a signal's handler (Ctrl-C), ends the call and is raised after it.
 class Listener {
  public:
-  Listener(py::object line, py::object progress) : line_(std::move(line)), progress_(std::move(progress)) {
+  explicit Listener(py::object line, py::object progress, py::object define = py::none())
+      : line_(std::move(line)), progress_(std::move(progress)), define_(std::move(define)) {
     call_.size = sizeof call_;
     call_.data = this;
     if (!line_.is_none())
@@ -56,6 +58,14 @@ class Listener {
           d["seconds_left"] = p->seconds_left < 0 ? py::object(py::none()) : py::float_(p->seconds_left);
           l.progress_(d);
         });
+      };
+    if (!define_.is_none())
+      call_.define = [](void* self, const char* question, void* to, void (*write)(void*, const char*)) {
+        std::optional<std::string> answer;
+        static_cast<Listener*>(self)->guarded(
+            [&](Listener& l) { answer = py::cast<std::string>(l.define_(str_of(question))); });
+        if (answer) write(to, answer->c_str());
+        return answer ? int32_t{HONE_OK} : int32_t{HONE_STOPPED};
       };
     call_.stops = [](void* self) { return static_cast<Listener*>(self)->stops(); };
   }
@@ -91,7 +101,7 @@ class Listener {
     return times_;
   }
 
-  py::object line_, progress_;
+  py::object line_, progress_, define_;
   HoneCall call_{};
   int times_ = 0;
   std::optional<py::error_already_set> raised_;
@@ -132,8 +142,9 @@ py::str text_of(Listener& listener, const std::function<void(const std::function
   return str_of(text ? text : "");
 }
 template <class F>
-py::str text_of(const py::object& line, const py::object& progress, const F& f) {
-  Listener listener(line, progress);
+py::str text_of(const py::object& line, const py::object& progress, const F& f,
+                const py::object& define = py::none()) {
+  Listener listener(line, progress, define);
   const auto here = [](const std::function<void()>& work) {
     const NoGil no_gil;
     work();
@@ -142,12 +153,13 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f) 
 }
 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
-                const py::object& line, const py::object& progress) {
+                const py::object& line, const py::object& progress, const py::object& define) {
   const Options o(options);
   const char *const from = without_nul(model), *const to = without_nul(artifact);
-  return text_of(line, progress, [&](const HoneCall* call, char** out) {
+  const auto build = [&](const HoneCall* call, char** out) {
     return hone_compile(from, to, o.data(), o.size(), call, out);
-  });
+  };
+  return text_of(line, progress, build, define);
 }
 
 py::str compile_operator(const std::string& workload, const std::string& artifact,
@@ -159,10 +171,11 @@ py::str compile_operator(const std::string& workload, const std::string& artifac
   });
 }
 
-py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress) {
+py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress,
+             const py::object& define) {
   const Options o(options);
-  return text_of(line, progress,
-                 [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); });
+  const auto search = [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); };
+  return text_of(line, progress, search, define);
 }
 
 // `answer(question)` is the template (hone_compiler.h), called on this thread.

@@ -9,6 +9,7 @@ from hone import _hone, te
 from hone.building import compile
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
 from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
+from hone.operators import Operator, op, save_operators
 from hone.table import Table
 from hone.te import lower, source
 from hone.templates import Knobs, Template, TemplateWorkload, build, template
@@ -18,7 +19,7 @@ from hone.tuning import Outcome, tune
 __version__ = _hone.version()
 __all__ = [
     "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error",
-    "InternalError", "Knobs", "Model", "NoDevice", "Outcome", "Report",
+    "InternalError", "Knobs", "Model", "NoDevice", "Operator", "Outcome", "Report",
     "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower",
-    "open", "source", "te", "template", "tune",
+    "op", "open", "save_operators", "source", "te", "template", "tune",
 ]

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Unio
 from hone import _hone, options, te
 from hone.errors import NO_GPU, WRONG_MACHINE, BadInput, NoDevice
 from hone.model import Model
+from hone.operators import of_users
 from hone.spelling import names_of_files
 
 __all__ = ["compile"]
@@ -54,6 +55,8 @@ def compile(
     db: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
+    operators: Any = None,
+    replace: Optional[Mapping[str, Any]] = None,
     flags: Sequence[str] = (),
     on_line: Optional[Callable[[str], None]] = None,
     on_progress: Optional[Callable[[Dict[str, Any]], None]] = None,
@@ -82,6 +85,10 @@ def compile(
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
+        operators: definitions of the model's own operators: of ``@hone.op``, and paths of save_operators().
+        replace: definitions in the place of nodes of the model's, ``{"Softmax_3": softmax}``: of the node with this
+            name, of all whose names fit one with ``*``, or of all of an operator, ``"ai.onnx::Softmax"``; refused where
+            they compute something else on numbers at random.
         flags: more words of ``tensorc``, ``["--disable=fold_scales"]``.
         on_line: is called with each line that ``tensorc`` says on stderr.
         on_progress: is called with a dict of ``what``, ``done``, ``all``.
@@ -102,10 +109,10 @@ def compile(
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
-            if bind or bind_data or shapes or formats or quantize or calibrate or model_batch:
+            if bind or bind_data or shapes or formats or quantize or calibrate or model_batch or operators or replace:
                 raise TypeError(
-                    "bind, bind_data, shapes, model_batch, formats, quantize and calibrate are of models, not of a "
-                    "workload"
+                    "bind, bind_data, shapes, model_batch, formats, quantize, calibrate, operators and replace are of "
+                    "models, not of a workload"
                 )
             _hone.compile_operator(model, artifact, options.words(given, flags), on_line, on_progress)
             build = None
@@ -113,10 +120,12 @@ def compile(
             path = _file_of(model, folder)
             given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
             given |= options.plain(quantize=quantize, calibrate=calibrate)
+            of_user, define = of_users(operators, replace)
+            given |= of_user
             with names_of_files(options.file_names(path, bind_data, folder)):
-                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress)
+                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress, define)
             is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
-            build = _reports(path, given, flags) if is_all_kept else None
+            build = _reports(path, given, flags, define) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)
@@ -130,14 +139,14 @@ def compile(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _reports(model, given, flags):
+def _reports(model, given, flags, define):
     """A function that builds the model again, with a report, and returns the page."""
     def build():
         folder = tempfile.mkdtemp(prefix="hone-")
         try:
             page = os.path.join(folder, "report.html")
             words = options.words({**given, "report": page}, flags)
-            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None)
+            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None, define)
             # Names of the model may be any bytes.
             with open(page, encoding="utf-8", errors="replace") as f:
                 return f.read()

@@ -1,0 +1,83 @@
+#include "compiler/frontend/lowering/operators/user_node.h"
+
+#include <absl/strings/str_join.h>
+#include <fmt/format.h>
+
+#include "base/key.h"
+#include "compiler/frontend/lowering/operators/pointwise_definition.h"
+#include "compiler/ops/user_operator.h"
+
+namespace hone::frontend {
+namespace {
+
+constexpr size_t kMostKeyAttributes = 16, kMostOfValue = 100;
+
+// A number, a text, or a list of whole numbers as extents.
+std::string attribute_value_text(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const Json& v : value) parts.push_back(v.is_string() ? v.get<std::string>() : v.dump());
+  return absl::StrJoin(parts, value.empty() || !value[0].is_number_unsigned() ? ":" : "x");
+}
+
+bool is_key_text(const std::string& name, const std::string& text) {
+  const std::string attribute = name + "=" + text;
+  const StatusOr<WorkloadKey> key = parse_workload_key("x", attribute);
+  return text.size() <= kMostOfValue && key.ok() && to_string(*key) == "x(" + attribute + ")";
+}
+
+}  // namespace
+
+OperatorCall operator_call(std::string op, std::string node, Json attributes,
+                           const std::vector<std::optional<Operand>>& inputs) {
+  OperatorCall call{std::move(op), std::move(node), std::move(attributes), {}};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    call.inputs.emplace_back();
+    if (!inputs[i]) continue;
+    const Operand& x = *inputs[i];
+    HONE_USER_CHECK(!x.sequence && !x.is_nothing) << "input " << i << " is no tensor";
+    HONE_USER_CHECK(!x.is_empty()) << "input " << i << " is " << to_string(x.type) << ": it has no elements";
+    HONE_USER_CHECK(!x.ragged && !x.least) << "only a call finds out how long input " << i << " is";
+    HONE_USER_CHECK(x.encoding == Encoding::kPlain) << "input " << i << ": " << name_of(x.encoding) << " is not supported";
+    call.inputs.back() = {x.type.dtype, x.type.shape.empty() ? Extents{1} : x.type.shape};
+  }
+  return call;
+}
+
+AttributeTexts key_attributes(const OperatorCall& call) {
+  AttributeTexts out;
+  std::vector<std::string> types;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!call.inputs[i]) continue;
+    out.emplace_back(fmt::format("in{}", i), extents_text(call.inputs[i]->shape));
+    types.push_back(to_string(call.inputs[i]->dtype));
+  }
+  if (!types.empty()) out.emplace_back("types", absl::StrJoin(types, ":"));
+  size_t count = 0;
+  for (const auto& [name, value] : call.attributes.items()) {
+    const std::string word = "a_" + name, text = attribute_value_text(value);
+    if (is_key_text(word, text) && ++count <= kMostKeyAttributes) out.emplace_back(word, text);
+  }
+  return out;
+}
+
+std::vector<Operand> user_node(Lowering& l, UserOperators& users, const OperatorCall& call,
+                               const std::vector<std::optional<Operand>>& inputs) {
+  const std::shared_ptr<const Definition> d = users.definition(call);
+  std::vector<Operand> given;
+  for (const auto& x : inputs)
+    if (x) given.push_back(*x);
+  if (auto elementwise = as_elementwise(l, *d, given)) return *std::move(elementwise);
+  std::vector<ValueId> values;
+  for (const Operand& x : given) values.push_back(l.value(x));
+  const Workload w = user_workload(l.b.operators(), operator_word(call.op), *d, key_attributes(call));
+  std::vector<Operand> out;
+  for (const ValueId v : l.b.add(w, values, {l.output_name})) {
+    out.push_back({v, l.b.type(v)});
+    check_axes(out.back().type.shape);
+  }
+  return out;
+}
+
+}  // namespace hone::frontend
