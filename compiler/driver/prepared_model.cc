@@ -25,7 +25,7 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
   const QuantizeRequest& q = request.quantize;
   HONE_USER_CHECK(!q.type.empty() || (q.calibrate.empty() && q.ranges.empty() && q.keep.empty()))
       << "--calibrate, --ranges and --keep belong to --quantize int8";
-  // A minute of the interpreter for each node.
+  // Some minutes of the interpreter.
   if (request.check && reader_.users()) reader_.users()->compared_work = 0x1p30;
 }
 

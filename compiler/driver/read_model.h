@@ -31,8 +31,8 @@ class ModelReader {
   /// machine, on which samples run.
   ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
 
-  /// UserError as import_model(), as normalized_by() for formats, and for replacements of nodes that there are not. Assumptions are noted, once, `assumed: batch =
-  /// 1`, and so is what the file says of itself and is left out.
+  /// UserError as import_model(), as normalized_by() for formats, and for replacements of nodes that there are not.
+  /// Assumptions are noted, once, `assumed: batch = 1`, and so is what the file says of itself and is left out.
   ReadModel read(const ModelBinding& binding);
 
   /// The operators of the request's user; null: there are none.

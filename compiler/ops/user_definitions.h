@@ -11,8 +11,8 @@
 
 namespace hone {
 
-/// Whoever comes to a definition adds it: a file of operators, a caller's function, a pass that joins two. Workloads that
-/// are made of texts later (of a tophub, of a graph's text) find it here. May be used from several threads.
+/// Whoever comes to a definition adds it: a file of operators, a caller's function, a pass that joins two. Workloads
+/// that are made of texts later (of a tophub, of a graph's text) find it here. May be used from several threads.
 class UserDefinitions {
  public:
   /// Adds it under the hash of its text, once, and returns the hash.

@@ -51,7 +51,8 @@ void check_definition(const Definition& d) {
   }
   const Function program = lower_blocks(Schedule(d.inputs, d.outputs), Allocation::kWhole);
   for (const Unproved& u : verify(program))
-    throw UserError(u.access + " is not known to lie in its tensor: bound its indices, minimum(maximum(i, 0), extent - 1)");
+    throw UserError(u.access +
+                    " is not known to lie in its tensor: bound its indices, minimum(maximum(i, 0), extent - 1)");
 }
 
 }  // namespace hone

@@ -27,16 +27,21 @@ void check_nesting(const std::string& line) {
   size_t depth = 0;
   bool is_text = false;
   for (size_t i = 0; i < line.size(); ++i) {
-    if (is_text && line[i] == '\\') ++i;
-    else if (line[i] == '"') is_text = !is_text;
-    else if (!is_text && (line[i] == '[' || line[i] == '{')) HONE_USER_CHECK(++depth <= kMostNested) << "it is nested too deep";
-    else if (!is_text && (line[i] == ']' || line[i] == '}') && depth > 0) --depth;
+    if (is_text && line[i] == '\\')
+      ++i;
+    else if (line[i] == '"')
+      is_text = !is_text;
+    else if (!is_text && (line[i] == '[' || line[i] == '{'))
+      HONE_USER_CHECK(++depth <= kMostNested) << "it is nested too deep";
+    else if (!is_text && (line[i] == ']' || line[i] == '}') && depth > 0)
+      --depth;
   }
 }
 
 void check_attribute(const std::string& name, const Json& value) {
   const auto is_plain = [](const Json& v) { return v.is_number() || v.is_string(); };
-  const bool is_list = value.is_array() && value.size() <= kMostElements && std::all_of(value.begin(), value.end(), is_plain);
+  const bool is_list =
+      value.is_array() && value.size() <= kMostElements && std::all_of(value.begin(), value.end(), is_plain);
   HONE_USER_CHECK(is_plain(value) || is_list)
       << "attribute '" << clean_line(name) << "' is no number, text or list of these";
 }
@@ -214,7 +219,8 @@ std::string UserOperators::which_there_are(const OperatorCall& call) const {
   std::vector<std::string> files;
   for (const std::string& f : files_) files.push_back(std::filesystem::path(f).filename().string());
   return fmt::format("{} has it for {}{}", files.empty() ? "nothing" : fmt::format("{}", fmt::join(files, ", ")),
-                     fmt::join(known, " and "), all > kMostListed ? fmt::format(" and {} more", all - kMostListed) : "");
+                     fmt::join(known, " and "),
+                     all > kMostListed ? fmt::format(" and {} more", all - kMostListed) : "");
 }
 
 std::shared_ptr<const Definition> UserOperators::definition(const OperatorCall& call) {
@@ -227,11 +233,11 @@ std::shared_ptr<const Definition> UserOperators::definition(const OperatorCall& 
   }
   if (!ask_ || !answered_.contains(call.op)) {
     const std::string with = call.attributes.empty() ? "" : " with " + json_line(call.attributes);
-    throw UserError(fmt::format("no definition for {}{}: {}; hone.save_operators adds it", types_text(call.inputs), with,
-                                which_there_are(call)));
+    throw UserError(fmt::format("no definition for {}{}: {}; hone.save_operators adds it", types_text(call.inputs),
+                                with, which_there_are(call)));
   }
-  Json question = {{"operator", call.op}, {"node", call.node}, {"attributes", call.attributes},
-                   {"inputs", types_json(call.inputs)}};
+  Json question = {
+      {"operator", call.op}, {"node", call.node}, {"attributes", call.attributes}, {"inputs", types_json(call.inputs)}};
   try {
     const Json answer = Json::parse(ask_(json_line(question)));
     if (answer.contains("error")) throw UserError(clean_line(answer["error"].get<std::string>()));

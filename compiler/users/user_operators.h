@@ -30,7 +30,7 @@ namespace hone {
 struct OperatorCall {
   std::string op;  ///< `my.domain::RotaryPair`; without a domain: `RotaryPair`
   std::string node;
-  Json attributes = Json::object();  ///< by name: whole numbers, floats, texts, and lists of these
+  Json attributes = Json::object();               ///< by name: whole numbers, floats, texts, and lists of these
   std::vector<std::optional<TensorType>> inputs;  ///< none where the node leaves one out; those of rank 0 as [1]
 };
 
@@ -67,7 +67,8 @@ class UserOperators {
   }
   /// Those that definition() was asked for, as a file.
   std::string used_text() const;
-  /// How many operations comparing a replacement with the node that it replaces may take: a second of the interpreter.
+  /// How many operations are left for comparing definitions with what stands for them, or what they stand for: some
+  /// seconds of the interpreter.
   double compared_work = 0x1p24;
 
   /// Names that definition() was never asked for, and patterns of replace() that no node has.

@@ -45,7 +45,8 @@ CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t c
         << "a template is what is tuned: --model, --task, --workload, --args and --tasks exclude it";
     try {
       return tune(operators, f, io);
-    } catch (const WorkStopped&) {  // by the template or an operator, before there was a session, or outside of its search
+    } catch (
+        const WorkStopped&) {  // by the template or an operator, before there was a session, or outside of its search
       return interrupted_error("stopped; what was measured is kept, and the same call goes on from there");
     }
   });

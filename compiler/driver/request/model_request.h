@@ -35,14 +35,14 @@ struct ModelRequest {
   std::vector<BindChoice> bind;
   std::vector<BoundFile> bind_data;
   std::vector<ShapeChoice> shapes;
-  int64_t model_batch = 1;           ///< of a model for one image: how many it is built for
-  std::vector<InputFormat> formats;  ///< the forms in which callers pass inputs
-  std::optional<CacheOption> cache;  ///< its caches grow in place
+  int64_t model_batch = 1;             ///< of a model for one image: how many it is built for
+  std::vector<InputFormat> formats;    ///< the forms in which callers pass inputs
+  std::optional<CacheOption> cache;    ///< its caches grow in place
   std::vector<std::string> operators;  ///< files of definitions of the user's operators (compiler/users)
   std::vector<ReplacedNode> replace;   ///< nodes of the model's in whose place there are such
   /// Answers for operators that no file has (users/user_operators.h); empty: nobody does.
   std::function<std::string(const std::string& question)> define;
-  bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
+  bool sums_in_f16 = false;  ///< of products of f16; else f32 sums them
   QuantizeRequest quantize;
   // Members that operators have, too:
   std::optional<Denormals> denormals;  ///< as denormals_for() takes them

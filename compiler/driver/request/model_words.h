@@ -39,8 +39,8 @@ struct ReplacedNode {
   std::string pattern, op;
 };
 
-/// These read words as --bind, --shape, --bind-data, --replace, --cache and --threads have them. UserError, one line that begins
-/// with the flag, for other texts and for a value that is there twice.
+/// These read words as --bind, --shape, --bind-data, --replace, --cache and --threads have them. UserError, one line
+/// that begins with the flag, for other texts and for a value that is there twice.
 BindChoice bind_choice(const std::string& text);
 ShapeChoice shape_choice(const std::string& text);
 BoundFile bound_file(const std::string& text);

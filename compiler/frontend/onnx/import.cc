@@ -180,9 +180,10 @@ class Importer {
       std::string domain = colons == std::string::npos ? "" : name.substr(0, colons);
       const std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
       if (domain == "ai.onnx") domain.clear();
-      const bool is_known = converters().contains(domain + ":" + type) ||
-                            (domain.empty() && body_converters().contains(type));
-      HONE_USER_CHECK(!is_known) << "'" << name << "' is an operator that Hone has; a definition takes the place of such "
+      const bool is_known =
+          converters().contains(domain + ":" + type) || (domain.empty() && body_converters().contains(type));
+      HONE_USER_CHECK(!is_known) << "'" << name
+                                 << "' is an operator that Hone has; a definition takes the place of such "
                                  << "nodes under a name of its own, by --replace";
     }
     for (const auto* values : {&graph.value_info(), &graph.output()})
@@ -243,12 +244,13 @@ class Importer {
     for (int o = 0; o < c.node.output_size(); ++o)
       if (const Operand& x = own.outputs[static_cast<size_t>(o)]; own.wants(static_cast<size_t>(o)) && !x.is_empty())
         builder.output("y" + std::to_string(o), x.id, x.type);
-    double& left = options_.users->compared_work;
-    const bool is_compared = compare_with_own(builder.take(), *options_.users->definition(call), known, left);
+    const bool is_compared =
+        compare_with_own(builder.take(), *options_.users->definition(call), known, &options_.users->compared_work);
     if (!is_compared)
-      notes_.push_back(fmt::format("{} computes the same as {} (comparing them here would take too long; --check takes "
-                                   "the time)",
-                                   call.op, short_line(call.node, kMostOfName)));
+      notes_.push_back(
+          fmt::format("{} computes the same as {} (comparing them here would take too long; --check takes "
+                      "the time)",
+                      call.op, short_line(call.node, kMostOfName)));
   }
 
   void read_initializers(const Graph& graph, Scope* scope) {
@@ -306,7 +308,8 @@ class Importer {
     const bool is_there = !user.op.empty() || is_supported(node, domain);
     if (is_known || !is_there) {
       try {
-        HONE_USER_CHECK(is_there) << "the operator is not known";
+        HONE_USER_CHECK(is_there) << "the operator is not known"
+                                  << (domain.empty() ? "" : ": --operators FILE may define it");
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         if (user.op.empty() && is_row_or_body(node, domain)) check_sequences(c);
         if (user.op.empty())

@@ -211,8 +211,7 @@ std::string chain_of_definition(const Definition& d, const std::vector<TensorTyp
 
 Definition of_element(const std::vector<int64_t>& shape, const std::function<Expr(const Expr&)>& body) {
   const Tensor x = placeholder("x", shape, f32);
-  const Tensor y =
-      compute("y", shape, letters(shape.size()), {x}, [&](const Indices& i) { return body(x.at(i)); });
+  const Tensor y = compute("y", shape, letters(shape.size()), {x}, [&](const Indices& i) { return body(x.at(i)); });
   return {{{x, ParamRole::kInput}}, {y}};
 }
 
@@ -227,8 +226,8 @@ TEST(DefinitionOfElements, IsTheFunctionThatItIs) {
   const auto chain = [&](const std::function<Expr(const Expr&)>& body) {
     return chain_of_definition(of_element({2, 5}, body), in);
   };
-  for (const char* name : {"relu", "sigmoid", "silu", "gelu", "tanh", "hard_swish", "mish", "softplus", "exp", "abs", "floor",
-                           "ceil", "sign", "rsqrt", "erf"})
+  for (const char* name : {"relu", "sigmoid", "silu", "gelu", "tanh", "hard_swish", "mish", "softplus", "exp", "abs",
+                           "floor", "ceil", "sign", "rsqrt", "erf"})
     EXPECT_EQ(chain([&](const Expr& x) { return row(name, x); }), name);
   EXPECT_EQ(chain([](const Expr& x) { return row("clip", x, {-1, 2}); }), "clip[-1;2]");
   EXPECT_EQ(chain([](const Expr& x) { return row("elu", x, {0.5}); }), "elu[0.5]");
@@ -237,7 +236,8 @@ TEST(DefinitionOfElements, IsTheFunctionThatItIs) {
   EXPECT_EQ(chain([](const Expr& x) { return x * row("sigmoid", x * make_float(1.702)); }),
             "x=s+mul[1.702]+sigmoid+mul[s]");
   EXPECT_EQ(chain([](const Expr& x) { return select(lt(x, make_float(0)), x * make_float(2), x); }), "leaky[2]");
-  EXPECT_EQ(chain([](const Expr& x) { return select(lt(x, make_float(2)), x * x, x); }).substr(0, 4), "x=s+");
+  EXPECT_EQ(chain([](const Expr& x) { return select(lt(x, make_float(2)), x * x, x); }), "op")
+      << "chains choose between values that they have alone";
 }
 
 TEST(DefinitionOfElements, MayRepeatAndRoundAndCompare) {
@@ -248,9 +248,9 @@ TEST(DefinitionOfElements, MayRepeatAndRoundAndCompare) {
                            [&](const Indices& i) { return max(y(i[0], i[1], i[2]), make_float(0)); });
   const Definition d{{{x, ParamRole::kInput}, {b, ParamRole::kInput}, {n, ParamRole::kInput}}, {z}};
   EXPECT_EQ(chain_of_definition(d, {{f32, {2, 3, 4}}, {f32, {3}}, {f32, {1}}}), "mul+add+relu");
-  EXPECT_EQ(chain_of_definition(of_element({6}, [](const Expr& v) { return cast(i32, v * make_float(10)); }),
-                                {{f32, {6}}}),
-            "mul[10]:s32");
+  EXPECT_EQ(
+      chain_of_definition(of_element({6}, [](const Expr& v) { return cast(i32, v * make_float(10)); }), {{f32, {6}}}),
+      "mul[10]:s32");
   EXPECT_EQ(chain_of_definition(of_element({6}, [](const Expr& v) { return lt(v, make_float(1)); }), {{f32, {6}}}),
             "less[1.0]");
 }

@@ -14,7 +14,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-OperatorCall squared(const std::vector<int64_t>& shape) { return {"my::Squared", "n", Json::object(), {{{f32, shape}}}}; }
+OperatorCall squared(const std::vector<int64_t>& shape) {
+  return {"my::Squared", "n", Json::object(), {{{f32, shape}}}};
+}
 
 class OperatorFiles : public testing::Test {
  protected:
@@ -53,18 +55,23 @@ TEST_F(OperatorFiles, SayForWhichTypesTheyAre) {
   UserOperators users;
   ASSERT_EQ(refusal(operators_file({{squared({2, 3}), squared_relu({2, 3})}})), "accepted");
   users.read(path());
-  EXPECT_EQ(refusal_of([&] { users.definition(squared({4, 3})); }),
+  EXPECT_EQ(refusal_of([&] {
+              users.definition(squared({4, 3}));
+            }),
             "no definition for (f32[4, 3]): ops.txt has it for (f32[2, 3]); hone.save_operators adds it");
   OperatorCall with = squared({2, 3});
   with.attributes["by"] = 2;
-  EXPECT_EQ(refusal_of([&] { users.definition(with); }),
-            R"(no definition for (f32[2, 3]) with {"by":2}: ops.txt has it for (f32[2, 3]) with {}; hone.save_operators )"
-            "adds it");
+  EXPECT_EQ(
+      refusal_of([&] { users.definition(with); }),
+      R"(no definition for (f32[2, 3]) with {"by":2}: ops.txt has it for (f32[2, 3]) with {}; hone.save_operators )"
+      "adds it");
 }
 
 TEST_F(OperatorFiles, RefuseOtherFiles) {
   EXPECT_THAT(refusal(""), EndsWith("its first line is not 'hone operators 1'"));
-  EXPECT_THAT(refusal("\x7f" "ELF"), HasSubstr("it is no file of operators"));
+  EXPECT_THAT(refusal("\x7f"
+                      "ELF"),
+              HasSubstr("it is no file of operators"));
   EXPECT_THAT(refusal("hone operators 2\n"), HasSubstr("it is of version 2; this is read: 1"));
   EXPECT_THAT(refusal("hone operators 1\n{"), HasSubstr("ops.txt:2: "));
   EXPECT_THAT(refusal("hone operators 1\n[]\n"), HasSubstr("ops.txt:2: "));

@@ -142,8 +142,7 @@ py::str text_of(Listener& listener, const std::function<void(const std::function
   return str_of(text ? text : "");
 }
 template <class F>
-py::str text_of(const py::object& line, const py::object& progress, const F& f,
-                const py::object& define = py::none()) {
+py::str text_of(const py::object& line, const py::object& progress, const F& f, const py::object& define = py::none()) {
   Listener listener(line, progress, define);
   const auto here = [](const std::function<void()>& work) {
     const NoGil no_gil;

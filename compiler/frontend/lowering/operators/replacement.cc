@@ -54,20 +54,21 @@ void compare_output(const TensorData& made, const TensorData& wanted, size_t out
     const double e = std::isfinite(x[i]) && std::isfinite(y[i]) ? std::fabs(x[i] - y[i]) : INFINITY;
     if (e > error) error = e, at = i;
   }
-  HONE_USER_CHECK(error <= replacement_tolerance(made.type().dtype) * largest)
-      << fmt::format("it computes something else than the node: the largest error is {:.3g}, of element {} of output {}, "
-                     "{:.6g} instead of {:.6g}",
-                     error, at, output, x[at], y[at]);
+  HONE_USER_CHECK(error <= replacement_tolerance(made.type().dtype) * largest) << fmt::format(
+      "it computes something else than the node: the largest error is {:.3g}, of element {} of output {}, "
+      "{:.6g} instead of {:.6g}",
+      error, at, output, x[at], y[at]);
 }
 
 }  // namespace
 
-bool compare_with_own(const Graph& own, const Definition& d, const std::vector<KnownInput>& known, double most_work) {
+bool compare_with_own(const Graph& own, const Definition& d, const std::vector<KnownInput>& known, double* left) {
   const Workload w = user_workload("definition", d, {}, nullptr);
   double work = flops(w);
   for (const Node& n : own.nodes) work += flops(n.workload);
   for (const auto& [tensor, role] : d.inputs) work += static_cast<double>(element_count(tensor->shape));
-  if (work > most_work) return false;
+  if (work > *left) return false;
+  *left -= work;
   std::mt19937_64 random(1);
   std::vector<TensorData> inputs, of_graph;
   for (size_t i = 0; i < known.size(); ++i) {

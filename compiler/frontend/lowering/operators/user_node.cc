@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "base/key.h"
-#include "compiler/frontend/lowering/operators/pointwise_definition.h"
+#include "compiler/frontend/lowering/operators/definition_nodes.h"
+#include "compiler/frontend/lowering/operators/replacement.h"
+#include "compiler/graph/passes/passes.h"
 #include "compiler/ops/user_operator.h"
 
 namespace hone::frontend {
@@ -27,6 +29,31 @@ bool is_key_text(const std::string& name, const std::string& text) {
   return text.size() <= kMostOfValue && key.ok() && to_string(*key) == "x(" + attribute + ")";
 }
 
+// Whether the nodes that a definition becomes compute what it says; true, too, where finding out takes too long. Its
+// inputs may be anything here, but that weights must be known.
+bool compute_the_same(const Lowering& l, UserOperators& users, const Definition& d,
+                      const std::vector<Operand>& inputs) {
+  GraphBuilder builder(l.b.operators(), "nodes");
+  Lowering side(builder, l);
+  std::vector<Operand> given;
+  std::vector<KnownInput> known;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    known.push_back(l.data_of(inputs[i]));
+    const TensorType& t = inputs[i].type;
+    given.push_back(known.back() ? side.constant(*known.back())
+                                 : Operand{builder.input("x" + std::to_string(i), t), t});
+  }
+  const auto made = as_nodes(side, d, given);
+  HONE_ICHECK(made) << "a definition has nodes, and has none again";
+  for (size_t o = 0; o < made->size(); ++o) builder.output("y" + std::to_string(o), (*made)[o].id, (*made)[o].type);
+  try {
+    compare_with_own(remove_dead(builder.take()), d, known, &users.compared_work);
+    return true;
+  } catch (const UserError&) {  // it is a kernel of its own, as it is written
+    return false;
+  }
+}
+
 }  // namespace
 
 OperatorCall operator_call(std::string op, std::string node, Json attributes,
@@ -39,7 +66,8 @@ OperatorCall operator_call(std::string op, std::string node, Json attributes,
     HONE_USER_CHECK(!x.sequence && !x.is_nothing) << "input " << i << " is no tensor";
     HONE_USER_CHECK(!x.is_empty()) << "input " << i << " is " << to_string(x.type) << ": it has no elements";
     HONE_USER_CHECK(!x.ragged && !x.least) << "only a call finds out how long input " << i << " is";
-    HONE_USER_CHECK(x.encoding == Encoding::kPlain) << "input " << i << ": " << name_of(x.encoding) << " is not supported";
+    HONE_USER_CHECK(x.encoding == Encoding::kPlain)
+        << "input " << i << ": " << name_of(x.encoding) << " is not supported";
     call.inputs.back() = {x.type.dtype, x.type.shape.empty() ? Extents{1} : x.type.shape};
   }
   return call;
@@ -68,7 +96,7 @@ std::vector<Operand> user_node(Lowering& l, UserOperators& users, const Operator
   std::vector<Operand> given;
   for (const auto& x : inputs)
     if (x) given.push_back(*x);
-  if (auto elementwise = as_elementwise(l, *d, given)) return *std::move(elementwise);
+  if (auto nodes = as_nodes(l, *d, given); nodes && compute_the_same(l, users, *d, given)) return *std::move(nodes);
   std::vector<ValueId> values;
   for (const Operand& x : given) values.push_back(l.value(x));
   const Workload w = user_workload(l.b.operators(), operator_word(call.op), *d, key_attributes(call));

@@ -37,9 +37,10 @@ Json attribute_value_of(const Attribute& a) {
       for (const std::string& s : a.strings()) list.push_back(valid_utf8(s));
       return list;
     default:
-      throw UserError(fmt::format("its attribute '{}' is a tensor or a graph; operators of users take numbers, texts and "
-                                  "lists of these",
-                                  short_line(a.name(), kMostOfShownName)));
+      throw UserError(
+          fmt::format("its attribute '{}' is a tensor or a graph; operators of users take numbers, texts and "
+                      "lists of these",
+                      short_line(a.name(), kMostOfShownName)));
   }
 }
 
@@ -74,7 +75,8 @@ void check_declared(const ValueInfo& declared, const TensorType& type, bool chec
       << "its definition gives " << to_string(type) << ", and the model declares '" << name << "' with "
       << t.shape().dim_size() << " axes";
   for (int d = 0; checks_extents && d < t.shape().dim_size(); ++d)
-    HONE_USER_CHECK(!t.shape().dim(d).has_dim_value() || t.shape().dim(d).dim_value() == type.shape[static_cast<size_t>(d)])
+    HONE_USER_CHECK(!t.shape().dim(d).has_dim_value() ||
+                    t.shape().dim(d).dim_value() == type.shape[static_cast<size_t>(d)])
         << "its definition gives " << to_string(type) << ", and the model declares '" << name << "' with "
         << t.shape().dim(d).dim_value() << " along axis " << d;
 }

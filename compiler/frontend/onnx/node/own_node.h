@@ -1,4 +1,5 @@
-// Nodes that are operators of the model's user: ONNX's attributes as these get them, and the types that a file declares.
+// Nodes that are operators of the model's user: ONNX's attributes as these get them, and the types that a file
+// declares.
 #pragma once
 
 #include <string>

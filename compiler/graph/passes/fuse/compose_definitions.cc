@@ -49,8 +49,7 @@ class DefinitionComposer : public Rewriter {
       double reads = 0;
       for (const size_t at : positions(n, v)) reads += reads_of_each(own, at);
       if (reads > kMostReads) continue;
-      const std::string what =
-          is_function ? p->workload.attributes.text("op") : p->workload.operator_name();
+      const std::string what = is_function ? p->workload.attributes.text("op") : p->workload.operator_name();
       if (join(*p, n, v, n.workload, "behind", what)) return true;
     }
     return false;
