@@ -272,7 +272,8 @@ class Importer {
     bool is_done = false;
     if (is_known || !is_there) {
       try {
-        HONE_USER_CHECK(is_there) << "the operator is not supported";
+        HONE_USER_CHECK(is_there) << "the operator is not supported"
+                                  << (c.number == kCustom ? ": --operators FILE may define it" : "");
         if (is_user)
           run_user_operator(c, origin);
         else if (convert)

@@ -149,7 +149,8 @@ class Files(Case):
     def test_say_which_types_they_have(self):
         path = self.path("ops.txt")
         hone.save_operators(path, [prefix], one_node())
-        with self.assertRaisesRegex(hone.BadInput, r"no definition for \(f32\[5, 6\]\): ops.txt has it for \(f32\[4, 6\]\)"):
+        said = r"no definition for \(f32\[5, 6\]\): ops.txt has it for \(f32\[4, 6\]\)"
+        with self.assertRaisesRegex(hone.BadInput, said):
             hone.compile(one_node(rows=5), operators=[path])
 
     def test_serve_programs(self):
@@ -159,7 +160,7 @@ class Files(Case):
             f.write(
                 "import hone\nfrom hone import te\n\n\n@hone.op('my::Prefix')\ndef prefix(x):\n"
                 "    k = te.reduce_axis(x.shape[1], 'k')\n"
-                "    return te.compute(x.shape, lambda i, j: te.sum(te.where(k <= j, x[i, k], 0.0), axis=k), name='s')\n"
+                "    return te.compute(x.shape, lambda i, j: te.sum(te.where(k <= j, x[i, k], 0.0), axis=k))\n"
             )
         run = lambda *words: subprocess.run(  # noqa: E731
             words, cwd=self.folder, capture_output=True, text=True, timeout=300
