@@ -37,7 +37,10 @@ class DefinitionCopy {
     Expr visit(const Load* op) override {
       std::vector<Expr> indices;
       mutate_all(op->indices, &indices);
-      return to_.at(op->buffer.get()).at(std::move(indices));
+      const auto to = to_.find(op->buffer.get());
+      HONE_USER_CHECK(to != to_.end()) << "'" << op->buffer->name
+                                       << "' is read, and not among what stages say that they read";
+      return to->second.at(std::move(indices));
     }
     const std::map<const BufferNode*, Tensor>& to_;
   };

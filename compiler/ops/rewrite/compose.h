@@ -8,7 +8,8 @@
 namespace hone {
 
 /// The same computation, whose tensors have names of letters, digits and _, each another one: templates tell stages
-/// apart by their names.
+/// apart by their names. UserError where a stage
+/// reads a tensor that it does not say among those that it reads.
 Definition with_plain_names(const Definition& d);
 
 /// y = f(x), z = g(…, y, …)   ->   z of f's inputs and g's others
