@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -30,20 +31,6 @@ class DefinitionCopy {
     for (const TensorNode* t : stages_of(d)) stand_in(Tensor(Ref<const TensorNode>(t)), stage(*t));
   }
   Tensor of(const Tensor& t) const { return made_.at(t->buffer.get()); }
-
- private:
-  struct Swap : Mutator {
-    explicit Swap(const std::map<const BufferNode*, Tensor>& to) : Mutator(Sharing::kKept), to_(to) {}
-    Expr visit(const Load* op) override {
-      std::vector<Expr> indices;
-      mutate_all(op->indices, &indices);
-      const auto to = to_.find(op->buffer.get());
-      HONE_USER_CHECK(to != to_.end()) << "'" << op->buffer->name
-                                       << "' is read, and not among what stages say that they read";
-      return to->second.at(std::move(indices));
-    }
-    const std::map<const BufferNode*, Tensor>& to_;
-  };
 
   Tensor stage(const TensorNode& t) {
     auto* node = new TensorNode;
@@ -73,6 +60,20 @@ class DefinitionCopy {
     }
     return Tensor(owner);
   }
+
+ private:
+  struct Swap : Mutator {
+    explicit Swap(const std::map<const BufferNode*, Tensor>& to) : Mutator(Sharing::kKept), to_(to) {}
+    Expr visit(const Load* op) override {
+      std::vector<Expr> indices;
+      mutate_all(op->indices, &indices);
+      const auto to = to_.find(op->buffer.get());
+      HONE_USER_CHECK(to != to_.end()) << "'" << op->buffer->name
+                                       << "' is read, and not among what stages say that they read";
+      return to->second.at(std::move(indices));
+    }
+    const std::map<const BufferNode*, Tensor>& to_;
+  };
 
   static std::string plain(const std::string& name) {
     std::string out;
@@ -124,6 +125,30 @@ Definition composed(const Definition& producer, const Definition& consumer, cons
   }
   copy.stages(consumer);
   for (const Tensor& t : consumer.outputs) out.outputs.push_back(copy.of(t));
+  return out;
+}
+
+DefinitionPart part_of(const std::vector<Tensor>& outputs, const std::vector<Tensor>& known) {
+  DefinitionPart out;
+  std::vector<Tensor> stages;
+  const auto holds = [](const std::vector<Tensor>& all, const Tensor& t) {
+    return std::any_of(all.begin(), all.end(), [&](const Tensor& o) { return o->buffer.same_as(t->buffer); });
+  };
+  const std::function<void(const Tensor&, bool)> visit = [&](const Tensor& t, bool is_output) {
+    if (!is_output && holds(known, t)) {
+      if (!holds(out.reads, t)) out.reads.push_back(t);
+      return;
+    }
+    HONE_ICHECK(!t->is_placeholder()) << "'" << t->name << "' is not known";
+    if (holds(stages, t)) return;
+    for (const auto& in : t->inputs) visit(Tensor(in), false);
+    stages.push_back(t);
+  };
+  for (const Tensor& t : outputs) visit(t, true);
+  DefinitionCopy copy;
+  for (const Tensor& t : out.reads) out.definition.inputs.emplace_back(copy.input(t), ParamRole::kInput);
+  for (const Tensor& t : stages) copy.stand_in(t, copy.stage(*t.node()));
+  for (const Tensor& t : outputs) out.definition.outputs.push_back(copy.of(t));
   return out;
 }
 

@@ -104,6 +104,39 @@ class Operators(Case):
         wanted = np.maximum(np.cumsum(x, axis=1) * (np.arange(6) - 3), 0)
         np.testing.assert_allclose(built(x), wanted, rtol=1e-5, atol=1e-5)
 
+    def test_with_convolutions_have_those_of_hone(self):
+        @hone.op("my::Gated")
+        def gated(x, f, g, dilation=1):
+            (n, c, length), (o, _, taps) = x.shape, f.shape
+            pad = dilation * (taps - 1) // 2
+
+            def conv(w):
+                ci, t = te.reduce_axis(c), te.reduce_axis(taps)
+
+                def product(b, o, i):
+                    at = i + t * dilation - pad
+                    return te.sum(te.where((at >= 0) & (at < length), x[b, ci, at], 0.0) * w[o, ci, t], axis=[ci, t])
+
+                return te.compute((n, o, length), product)
+
+            a, b = conv(f), conv(g)
+            return te.compute((n, o, length), lambda *i: te.tanh(a[i]) * te.sigmoid(b[i]))
+
+        f, g, x = sample(8, 4, 3), sample(8, 4, 3)[::-1], sample(1, 4, 20)
+        m = model(
+            [own_node("my", "Gated", ["x", "f", "g"], ["y"], dilation=2)], [value("x", FLOAT, [1, 4, 20])],
+            [value("y", FLOAT, [1, 8, 20])], [tensor("f", [8, 4, 3], f.ravel()), tensor("g", [8, 4, 3], g.ravel())],
+        )
+        built = hone.compile(m, operators=[gated], threads=1)
+        self.assertEqual([w.split("(")[0] for w in built.layers.column("workload")].count("conv2d"), 2)
+        p = np.pad(x, ((0, 0), (0, 0), (2, 2)))
+        windows = [p[:, :, 2 * t : 2 * t + 20] for t in range(3)]
+
+        def conv(w):
+            return sum(np.einsum("bci,oc->boi", at, w[:, :, t]) for t, at in enumerate(windows))
+
+        np.testing.assert_allclose(built(x), np.tanh(conv(f)) / (1 + np.exp(-conv(g))), rtol=1e-4, atol=1e-5)
+
     def test_are_tuned_and_found_again(self):
         outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, threads=1)
         self.assertEqual([t["workload"].split(",")[0] for t in outcome["tasks"]], ["op(name=my__Prefix"])

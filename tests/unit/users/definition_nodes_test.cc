@@ -101,6 +101,30 @@ TEST(DefinitionNodes, AreConvolutionsWithBordersOfTheirOwn) {
   EXPECT_THAT(operators_of(convolution(12, 3, 1, 2, 0, 2, 12), false), ElementsAre("op")) << "weights of a call";
 }
 
+TEST(DefinitionNodes, AreConvolutionsThatReadInsideOfTheImage) {
+  const Tensor x = input("x", {3, 12}), w = input("w", {4, 3, 3});
+  const Axis c = reduce_axis("c", 3), t = reduce_axis("t", 3);
+  const auto of = [&](int64_t least, int64_t end, bool is_around_both, int64_t positions, int64_t stride) {
+    return operators_of(definition_of(
+        {x, w}, compute_reduce("y", {4, positions}, letters(2), {x, w}, [&](const Indices& i) {
+          const Expr at = i[1] * stride + Expr(t) * 2 - 2;
+          const Expr inside = logical_and(le(make_int(least), at), lt(at, make_int(end)));
+          const Expr safe = min(max(at, make_int(0)), make_int(11));
+          const Expr weight = w(i[0], c, t), zero = make_float(0);
+          const bool is_exact = least == 0 && end == 12;
+          const Expr value = is_exact ? x(c, at) : x(c, safe);
+          return sum(is_around_both ? select(inside, value * weight, zero) : weight * select(inside, value, zero),
+                     {c, t});
+        })));
+  };
+  EXPECT_THAT(of(0, 12, true, 12, 1), ElementsAre("conv2d,1,0x2,1x2,1"));
+  EXPECT_THAT(of(0, 12, false, 12, 1), ElementsAre("conv2d,1,0x2,1x2,1"));
+  EXPECT_THAT(of(0, 12, false, 6, 2), ElementsAre("conv2d,1x2,0:2:0:1,1x2,1"));
+  EXPECT_THAT(of(0, 12, false, 9, 1), ElementsAre("slice", "conv2d,1,0:2:0:0,1x2,1"));
+  EXPECT_THAT(of(1, 12, false, 12, 1), ElementsAre("op")) << "one of its elements counts as 0";
+  EXPECT_THAT(of(0, 11, true, 12, 1), ElementsAre("op"));
+}
+
 TEST(DefinitionNodes, AreConvolutionsOfEachChannel) {
   const Tensor x = input("x", {1, 8, 9, 6}), w = input("w", {6, 3, 3});
   const Axis a = reduce_axis("a", 3), b = reduce_axis("b", 3);
@@ -124,6 +148,41 @@ TEST(DefinitionNodes, AreGatesOfTwoConvolutions) {
   });
   EXPECT_THAT(operators_of(definition_of({x, f, g}, y)),
               ElementsAre("conv2d,1,0,1x2,1", "conv2d,1,0,1x2,1", "elementwise", "elementwise", "elementwise"));
+}
+
+TEST(DefinitionParts, AreProductsAndKernelsBetweenThem) {
+  // softmax(q k / 8) v, of rows that are worth products.
+  constexpr int64_t kRows = 48, kDepth = 32;
+  const Tensor q = input("q", {kRows, kDepth}), keys = input("keys", {kRows, kDepth}), v = input("v", {kRows, kDepth});
+  const Axis d = reduce_axis("d", kDepth), a = reduce_axis("a", kRows), b = reduce_axis("b", kRows),
+             c = reduce_axis("c", kRows);
+  const Tensor scores = compute_reduce("scores", {kRows, kRows}, letters(2), {q, keys},
+                                       [&](const Indices& i) { return sum(q(i[0], d) * keys(i[1], d), {d}); });
+  const Tensor most = compute_reduce("most", {kRows}, letters(1), {scores},
+                                     [&](const Indices& i) { return max_over(scores(i[0], a), {a}); });
+  const Tensor e = compute("e", {kRows, kRows}, letters(2), {scores, most}, [&](const Indices& i) {
+    return call(Intrinsic::kExp, {(scores(i[0], i[1]) - most(i[0])) * make_float(0.125)});
+  });
+  const Tensor total =
+      compute_reduce("total", {kRows}, letters(1), {e}, [&](const Indices& i) { return sum(e(i[0], b), {b}); });
+  const Tensor share =
+      compute("share", {kRows, kRows}, letters(2), {e, total}, [&](const Indices& i) { return e.at(i) / total(i[0]); });
+  const Tensor y = compute_reduce("y", {kRows, kDepth}, letters(2), {share, v},
+                                  [&](const Indices& i) { return sum(share(i[0], c) * v(c, i[1]), {c}); });
+  EXPECT_THAT(operators_of(definition_of({q, keys, v}, y), false), ElementsAre("batch_matmul", "op", "batch_matmul"));
+  const Tensor z = compute("z", {kRows, kDepth}, letters(2), {y, q},
+                           [&](const Indices& i) { return max(y.at(i), make_float(0)) + q.at(i); });
+  EXPECT_THAT(operators_of(definition_of({q, keys, v}, z), false),
+              ElementsAre("batch_matmul", "op", "batch_matmul", "elementwise", "elementwise"));
+}
+
+TEST(DefinitionParts, AreNoneOfSmallProducts) {
+  const Tensor x = input("x", {4, 6}), w = input("w", {6, 6});
+  const Axis k = reduce_axis("k", 6), j = reduce_axis("j", 6);
+  const Tensor p = compute_reduce("p", {4, 6}, letters(2), {x, w},
+                                  [&](const Indices& i) { return sum(x(i[0], k) * w(i[1], k), {k}); });
+  const Tensor y = compute_reduce("y", {4}, letters(1), {p}, [&](const Indices& i) { return sum(p(i[0], j), {j}); });
+  EXPECT_THAT(operators_of(definition_of({x, w}, y)), ElementsAre("op"));
 }
 
 TEST(DefinitionNodes, AreNoneOfOtherSums) {

@@ -206,31 +206,30 @@ class StageLowering {
   Operand convolution(const TensorNode& t, const ProductStage& p) {
     if (!is_constant(p.w) || p.stride.size() > 2) throw OwnStage();
     if (!l_) return {};
-    // A border of the image alone is the convolution's own.
+    // Zeros around the image are the convolution's own, those of a border that goes around the image alone, too.
     const BufferNode* source = p.x;
-    Window window{{}, p.stride, p.dilation, Extents(p.stride.size(), 0), Extents(p.stride.size(), 0)};
+    Extents border_before(p.stride.size(), 0);
     const auto border = borders_.find(p.x);
     if (border != borders_.end() && is_of_windows(border->second, p)) {
       source = border->second.x;
-      window.before = picked(border->second.before, p.of_x.windows);
-      window.after = picked(border->second.after, p.of_x.windows);
+      border_before = picked(border->second.before, p.of_x.windows);
     }
     Operand x = tensor(source);
     const Operand& w = tensor(p.w);
+    Window window{{}, p.stride, p.dilation, {}, {}};
     Extents begin(x.rank(), 0), size = x.type.shape;
     for (size_t i = 0; i < p.stride.size(); ++i) {
       const auto d = static_cast<size_t>(p.of_x.windows[i]);
       const int64_t taps = w.type.shape[static_cast<size_t>(p.of_w.windows[i])];
       const int64_t positions = t.shape[static_cast<size_t>(p.of_y.windows[i])];
-      const int64_t reach = p.begin[i] + (positions - 1) * p.stride[i] + (taps - 1) * p.dilation[i] + 1;
+      const int64_t from = p.begin[i] - border_before[i];
+      const int64_t to = from + (positions - 1) * p.stride[i] + (taps - 1) * p.dilation[i] + 1;
       window.kernel.push_back(taps);
-      // What it does not read is cut off, of the border first.
-      const int64_t surplus = window.before[i] + size[d] + window.after[i] - reach;
-      const int64_t behind = std::min(window.after[i], surplus), front = std::min(window.before[i], p.begin[i]);
-      window.after[i] -= behind;
-      window.before[i] -= front;
-      begin[d] = p.begin[i] - front;
-      size[d] -= begin[d] + surplus - behind;
+      window.before.push_back(std::max<int64_t>(0, -from));
+      window.after.push_back(std::max<int64_t>(0, to - x.type.shape[d]));
+      begin[d] = std::max<int64_t>(0, from);
+      size[d] = std::min(x.type.shape[d], to) - begin[d];
+      if (size[d] < 1) throw OwnStage();
     }
     if (size != x.type.shape) x = l_->slice(x, begin, Extents(x.rank(), 1), size);
     const int64_t groups = element_count(picked(x.type.shape, p.of_x.groups));
@@ -272,9 +271,10 @@ class StageLowering {
   bool has_products_ = false;
 };
 
-// Whether all stages have nodes, and these are worth more than a kernel of their own.
-bool have_nodes(const Definition& d, const std::vector<Operand>& inputs, const std::vector<bool>& is_known) try {
-  const StageLowering dry(nullptr, d, inputs, is_known);
+}  // namespace
+
+bool have_nodes(const Definition& d, const std::vector<bool>& is_known) try {
+  const StageLowering dry(nullptr, d, std::vector<Operand>(is_known.size()), is_known);
   const std::vector<const TensorNode*> stages = stages_of(d);
   const bool has_border =
       std::any_of(stages.begin(), stages.end(), [](const TensorNode* t) { return border_stage(*t).has_value(); });
@@ -283,12 +283,10 @@ bool have_nodes(const Definition& d, const std::vector<Operand>& inputs, const s
   return false;
 }
 
-}  // namespace
-
 std::optional<std::vector<Operand>> as_nodes(Lowering& l, const Definition& d, const std::vector<Operand>& inputs) {
   std::vector<bool> is_known;
   for (const Operand& x : inputs) is_known.push_back(l.data_of(x).has_value());
-  if (!have_nodes(d, inputs, is_known)) return std::nullopt;
+  if (!have_nodes(d, is_known)) return std::nullopt;
   try {
     // Operands of rank 0 have one axis here.
     std::vector<Operand> given;

@@ -103,9 +103,24 @@ std::optional<BorderStage> border_stage(const TensorNode& t) {
 
 namespace {
 
+// What a conjunction of comparisons says: sums that are 0 at least. False where it is something else.
+bool add_bounds(const Expr& condition, std::vector<AffineIndex>* at_least_0) {
+  const auto* b = as<Binary>(condition);
+  if (!b) return false;
+  if (b->op == BinaryOp::kAnd) return add_bounds(b->a, at_least_0) && add_bounds(b->b, at_least_0);
+  if (b->op != BinaryOp::kLt && b->op != BinaryOp::kLe) return false;
+  auto room = affine(b->b - b->a);
+  if (!room) return false;
+  room->plus -= b->op == BinaryOp::kLt ? 1 : 0;
+  at_least_0->push_back(*std::move(room));
+  return true;
+}
+
 class ProductMatcher {
  public:
-  ProductMatcher(const TensorNode& t, const Load& x, const Load& w) : t_(t), x_(x), w_(w) {}
+  // `inside`: what must hold where x is read, else 0 is; null: it is read everywhere.
+  ProductMatcher(const TensorNode& t, const Load& x, const Load& w, Expr inside)
+      : t_(t), x_(x), w_(w), inside_(std::move(inside)) {}
 
   std::optional<ProductStage> match() {
     out_.x = x_.buffer.get();
@@ -120,7 +135,7 @@ class ProductMatcher {
     std::set<const VarNode*> used;
     for (size_t d = 0; d < x_.indices.size(); ++d) {
       const auto index = affine(x_.indices[d]);
-      if (!index || index->plus < 0) return std::nullopt;
+      if (!index || (index->plus < 0 && !inside_)) return std::nullopt;
       for (const auto& [v, factor] : index->factors)
         if (factor < 1 || !used.insert(v).second) return std::nullopt;
       if (!of_x(static_cast<int64_t>(d), *index, dimension_of_w)) return std::nullopt;
@@ -135,10 +150,30 @@ class ProductMatcher {
     const auto& y = out_.of_y;
     const size_t axes = y.groups.size() + y.batch.size() + y.outputs.size() + y.windows.size();
     const size_t reduced = out_.of_w.channels.size() + out_.of_w.windows.size();
-    return axes == t_.axes.size() && reduced == t_.reduce_axes.size() ? std::optional(out_) : std::nullopt;
+    if (axes != t_.axes.size() || reduced != t_.reduce_axes.size() || !is_read_inside()) return std::nullopt;
+    return out_;
   }
 
  private:
+  // Whether `inside` says of windows where x is, no more and no less: each of its bounds is that of a dimension.
+  bool is_read_inside() const {
+    if (!inside_) return true;
+    std::vector<AffineIndex> bounds;
+    if (!add_bounds(inside_, &bounds)) return false;
+    return std::all_of(bounds.begin(), bounds.end(), [&](const AffineIndex& bound) {
+      return std::any_of(out_.of_x.windows.begin(), out_.of_x.windows.end(), [&](int64_t d) {
+        const AffineIndex index = *affine(x_.indices[static_cast<size_t>(d)]);
+        AffineIndex room = index;  // extent - 1 - index
+        for (auto& [v, factor] : room.factors) factor = -factor;
+        room.plus = extent_of(*x_.buffer, static_cast<size_t>(d)) - 1 - index.plus;
+        const auto is = [&](const AffineIndex& other) {
+          return bound.factors == other.factors && bound.plus == other.plus;
+        };
+        return is(index) || is(room);
+      });
+    });
+  }
+
   // Whether the axis goes through all of such a dimension.
   bool is_whole(const VarNode* v, int64_t extent) const {
     for (const auto* axes : {&t_.axes, &t_.reduce_axes})
@@ -183,19 +218,30 @@ class ProductMatcher {
 
   const TensorNode& t_;
   const Load &x_, &w_;
+  const Expr inside_;
   ProductStage out_;
 };
 
 }  // namespace
 
 std::optional<ProductStage> product_stage(const TensorNode& t) {
-  const auto* product = t.reduce == ReduceKind::kSum ? as<Binary>(t.body) : nullptr;
-  if (!product || product->op != BinaryOp::kMul || !(product->dtype == f32 || product->dtype == f64))
-    return std::nullopt;
-  const auto *a = as<Load>(product->a), *b = as<Load>(product->b);
-  if (!a || !b) return std::nullopt;
-  if (auto found = ProductMatcher(t, *a, *b).match()) return found;
-  return ProductMatcher(t, *b, *a).match();
+  if (t.reduce != ReduceKind::kSum || !(t.body->dtype == f32 || t.body->dtype == f64)) return std::nullopt;
+  // a * b, or that where it is inside, or with one of them where it is inside; 0 elsewhere.
+  const auto guarded = [](const Expr& e) -> std::pair<Expr, Expr> {
+    const auto* s = as<Select>(e);
+    const auto* zero = s ? as<FloatImm>(s->on_false) : nullptr;
+    return zero && zero->value == 0 ? std::pair(s->on_true, s->condition) : std::pair(e, Expr());
+  };
+  const auto [body, inside] = guarded(t.body);
+  const auto* product = as<Binary>(body);
+  if (!product || product->op != BinaryOp::kMul) return std::nullopt;
+  for (const auto& [x, w] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
+    const auto [from, own] = guarded(x);
+    const auto *a = as<Load>(from), *b = as<Load>(w);
+    if (!a || !b || (own && inside)) continue;
+    if (auto found = ProductMatcher(t, *a, *b, own ? own : inside).match()) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace hone::frontend

@@ -19,7 +19,7 @@ std::optional<BorderStage> border_stage(const TensorNode& t);
 
 /// A sum of products of elements of two tensors, whose axes are, each in some order:
 ///
-///   x: groups, batch, channels, windows       windows: position * stride + tap * dilation + begin
+///   x: groups, batch, channels, windows       windows: position * stride + tap * dilation + begin; 0 outside of x
 ///   w: groups, outputs, channels, taps
 ///   y: groups, batch, outputs, positions
 ///

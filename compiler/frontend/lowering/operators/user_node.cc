@@ -29,9 +29,34 @@ bool is_key_text(const std::string& name, const std::string& text) {
   return text.size() <= kMostOfValue && key.ok() && to_string(*key) == "x(" + attribute + ")";
 }
 
-// Whether the nodes that a definition becomes compute what it says; true, too, where finding out takes too long. Its
-// inputs may be anything here, but that weights must be known.
-bool compute_the_same(const Lowering& l, UserOperators& users, const Definition& d,
+// A kernel of the operator, or of a part of it, on values of the model.
+std::vector<Operand> kernel_of(Lowering& l, const std::string& op, const Definition& d,
+                               const AttributeTexts& attributes, const std::vector<Operand>& inputs) {
+  std::vector<ValueId> values;
+  for (const Operand& x : inputs) values.push_back(l.value(x));
+  const Workload w = user_workload(l.b.operators(), operator_word(op), d, attributes);
+  std::vector<Operand> out;
+  for (const ValueId v : l.b.add(w, values, {l.output_name})) {
+    out.push_back({v, l.b.type(v)});
+    check_axes(out.back().type.shape);
+  }
+  return out;
+}
+
+// Nodes of Hone's, as far as the definition has such.
+std::optional<std::vector<Operand>> nodes_of(Lowering& l, const OperatorCall& call, const Definition& d,
+                                             const std::vector<Operand>& inputs) {
+  if (auto nodes = as_nodes(l, d, inputs)) return nodes;
+  int parts = 0;
+  return as_parts(l, d, inputs, [&](const Definition& part, const std::vector<Operand>& of_part) {
+    AttributeTexts attributes = key_attributes(call);
+    attributes.emplace_back("part", std::to_string(parts++));
+    return kernel_of(l, call.op, part, attributes, of_part);
+  });
+}
+
+// Whether they compute what the definition says; true, too, where finding out takes too long.
+bool compute_the_same(const Lowering& l, UserOperators& users, const OperatorCall& call, const Definition& d,
                       const std::vector<Operand>& inputs) {
   GraphBuilder builder(l.b.operators(), "nodes");
   Lowering side(builder, l);
@@ -43,7 +68,7 @@ bool compute_the_same(const Lowering& l, UserOperators& users, const Definition&
     given.push_back(known.back() ? side.constant(*known.back())
                                  : Operand{builder.input("x" + std::to_string(i), t), t});
   }
-  const auto made = as_nodes(side, d, given);
+  const auto made = nodes_of(side, call, d, given);
   HONE_ICHECK(made) << "a definition has nodes, and has none again";
   for (size_t o = 0; o < made->size(); ++o) builder.output("y" + std::to_string(o), (*made)[o].id, (*made)[o].type);
   try {
@@ -96,16 +121,9 @@ std::vector<Operand> user_node(Lowering& l, UserOperators& users, const Operator
   std::vector<Operand> given;
   for (const auto& x : inputs)
     if (x) given.push_back(*x);
-  if (auto nodes = as_nodes(l, *d, given); nodes && compute_the_same(l, users, *d, given)) return *std::move(nodes);
-  std::vector<ValueId> values;
-  for (const Operand& x : given) values.push_back(l.value(x));
-  const Workload w = user_workload(l.b.operators(), operator_word(call.op), *d, key_attributes(call));
-  std::vector<Operand> out;
-  for (const ValueId v : l.b.add(w, values, {l.output_name})) {
-    out.push_back({v, l.b.type(v)});
-    check_axes(out.back().type.shape);
-  }
-  return out;
+  if (auto nodes = nodes_of(l, call, *d, given); nodes && compute_the_same(l, users, call, *d, given))
+    return *std::move(nodes);
+  return kernel_of(l, call.op, *d, key_attributes(call), given);
 }
 
 }  // namespace hone::frontend
