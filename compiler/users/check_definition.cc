@@ -12,7 +12,7 @@ namespace hone {
 namespace {
 
 constexpr double kMostIterations = 0x1p48;  // of a stage: days
-constexpr size_t kMostStages = 256;
+constexpr size_t kMostStages = 256, kMostStageAxes = 32;
 
 class DeclaredReads : public Visitor {
  public:
@@ -30,6 +30,8 @@ class DeclaredReads : public Visitor {
 };
 
 void check_size(const TensorNode& t) {
+  HONE_USER_CHECK(t.axes.size() <= kMostStageAxes && t.reduce_axes.size() <= kMostStageAxes)
+      << "stage '" << t.name << "' has more than " << kMostStageAxes << " axes";
   double iterations = 1;
   for (const auto* axes : {&t.axes, &t.reduce_axes})
     for (const Axis& a : *axes) iterations *= static_cast<double>(a.extent);

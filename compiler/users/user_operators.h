@@ -69,7 +69,7 @@ class UserOperators {
   std::string used_text() const;
   /// How many operations are left for comparing definitions with what stands for them, or what they stand for: some
   /// seconds of the interpreter.
-  double compared_work = 0x1p24;
+  double compared_work = 0x1p23;
 
   /// Names that definition() was never asked for, and patterns of replace() that no node has.
   std::vector<std::string> unused() const, unused_patterns() const;

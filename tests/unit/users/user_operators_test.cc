@@ -125,6 +125,12 @@ TEST_F(OperatorFiles, RefuseStagesThatAreTooLarge) {
   const OperatorCall call{"my::Long", "n", Json::object(), {{{f32, {4}}}}};
   EXPECT_THAT(refusal(operators_file({{call, {{{x, ParamRole::kInput}}, {y}}}})),
               HasSubstr("stage 'y' takes more than 2^48 iterations"));
+  const std::vector<int64_t> ones(33, 1);
+  const Tensor deep = placeholder("x", ones, f32);
+  const Tensor z = compute("z", ones, letters(33), {deep}, [&](const Indices& i) { return deep.at(i); });
+  const OperatorCall of_ones{"my::Long", "n", Json::object(), {{{f32, ones}}}};
+  EXPECT_THAT(refusal(operators_file({{of_ones, {{{deep, ParamRole::kInput}}, {z}}}})),
+              HasSubstr("stage 'z' has more than 32 axes"));
 }
 
 TEST(Replacement, IsByNamesAndByOperators) {

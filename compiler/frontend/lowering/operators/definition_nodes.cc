@@ -119,7 +119,9 @@ class StageLowering {
   }
 
   Operand number(double v, DType t) {
-    if (!(t.is_float() || (t.is_integer() && std::abs(v) < 0x1p53))) throw OwnStage();
+    // The largest numbers of unsigned types are negative ones here.
+    const bool is_whole = t.is_integer() && std::abs(v) < 0x1p53 && (v >= 0 || t.code != TypeCode::kUInt);
+    if (!t.is_float() && !is_whole) throw OwnStage();
     return l_ ? l_->number(v, t) : Operand();
   }
 
