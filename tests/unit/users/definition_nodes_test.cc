@@ -1,6 +1,7 @@
 // Definitions that are products and convolutions, as Hone's own.
 #include <gmock/gmock.h>
 
+#include "compiler/frontend/lowering/operators/stage_shape.h"
 #include "compiler/ops/user_operator.h"
 #include "tests/unit/graph/after_pass.h"
 #include "tests/unit/users/definitions.h"
@@ -99,6 +100,23 @@ TEST(DefinitionNodes, AreConvolutionsWithBordersOfTheirOwn) {
   EXPECT_THAT(operators_of(convolution(12, 3, 1, 1, 1, 0, 4)), ElementsAre("slice", "conv2d,1,0,1,1"));
   EXPECT_THAT(operators_of(convolution(12, 3, 1, 1, 1, 3, 12)), ElementsAre("conv2d,1,0:2:0:0,1,1"));
   EXPECT_THAT(operators_of(convolution(12, 3, 1, 2, 0, 2, 12), false), ElementsAre("op")) << "weights of a call";
+}
+
+TEST(DefinitionNodes, AreProductsOfNarrowNumbersInAWiderType) {
+  const Tensor x = input("x", {6, 5}), w = input("w", {7, 5});
+  const auto narrow = [&](const char* name, const Tensor& t) {
+    return compute(name, t->shape, letters(2), {t}, [&](const Indices& i) { return cast(f16, t.at(i)); });
+  };
+  const Tensor a = narrow("a", x), b = narrow("b", w);
+  const Axis k = reduce_axis("k", 5);
+  const Tensor y = compute_reduce("y", {6, 7}, letters(2), {a, b}, [&](const Indices& i) {
+    return sum(cast(f32, a(i[0], k)) * cast(f32, b(i[1], k)), {k});
+  });
+  EXPECT_THAT(operators_of(definition_of({x, w}, y), false).back(), "batch_matmul");
+  const Tensor z = compute_reduce("z", {6, 7}, letters(2), {a, b},
+                                  [&](const Indices& i) { return sum(a(i[0], k) * b(i[1], k), {k}); });
+  EXPECT_THAT(z->buffer->dtype, f16) << "sums in f16 stay what they are";
+  EXPECT_FALSE(frontend::product_stage(*z.node()));
 }
 
 TEST(DefinitionNodes, AreConvolutionsThatReadInsideOfTheImage) {

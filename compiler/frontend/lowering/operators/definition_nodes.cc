@@ -174,6 +174,9 @@ class StageLowering {
     std::swap(p.of_y.batch, p.of_y.outputs);
   }
 
+  // A factor in the type in which a stage multiplies.
+  Operand wide(const TensorNode& t, const BufferNode* b) { return l_->cast(tensor(b), t.body->dtype); }
+
   // A tensor with its dimensions in this order, each list of them one axis.
   Operand arranged(const Operand& x, const std::vector<Extents>& lists) {
     Extents perm, shape;
@@ -196,8 +199,8 @@ class StageLowering {
                   columns = element_count(picked(t.shape, p.of_y.outputs));
     if (rows == 1 && columns == 1) throw OwnStage();  // sums of rows
     if (!l_) return {};
-    Operand x = arranged(tensor(p.x), {p.of_x.groups, p.of_x.batch, p.of_x.channels});
-    Operand w = arranged(tensor(p.w), {p.of_w.groups, p.of_w.channels, p.of_w.outputs});
+    Operand x = arranged(wide(t, p.x), {p.of_x.groups, p.of_x.batch, p.of_x.channels});
+    Operand w = arranged(wide(t, p.w), {p.of_w.groups, p.of_w.channels, p.of_w.outputs});
     if (x.type.shape[0] == 1) {
       x = l_->reshape(x, {x.type.shape[1], x.type.shape[2]});
       w = l_->reshape(w, {w.type.shape[1], w.type.shape[2]});
@@ -216,8 +219,8 @@ class StageLowering {
       source = border->second.x;
       border_before = picked(border->second.before, p.of_x.windows);
     }
-    Operand x = tensor(source);
-    const Operand& w = tensor(p.w);
+    Operand x = wide(t, source);
+    const Operand w = wide(t, p.w);
     Window window{{}, p.stride, p.dilation, {}, {}};
     Extents begin(x.rank(), 0), size = x.type.shape;
     for (size_t i = 0; i < p.stride.size(); ++i) {

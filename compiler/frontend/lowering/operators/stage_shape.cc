@@ -232,12 +232,17 @@ std::optional<ProductStage> product_stage(const TensorNode& t) {
     const auto* zero = s ? as<FloatImm>(s->on_false) : nullptr;
     return zero && zero->value == 0 ? std::pair(s->on_true, s->condition) : std::pair(e, Expr());
   };
+  // Numbers of 16 bits may be multiplied in a wider type.
+  const auto element = [](const Expr& e) {
+    const auto* wide = as<Cast>(e);
+    return as<Load>(wide && wide->value->dtype.is_narrow_float() ? wide->value : e);
+  };
   const auto [body, inside] = guarded(t.body);
   const auto* product = as<Binary>(body);
   if (!product || product->op != BinaryOp::kMul) return std::nullopt;
   for (const auto& [x, w] : {std::pair(product->a, product->b), std::pair(product->b, product->a)}) {
     const auto [from, own] = guarded(x);
-    const auto *a = as<Load>(from), *b = as<Load>(w);
+    const auto *a = element(from), *b = element(w);
     if (!a || !b || (own && inside)) continue;
     if (auto found = ProductMatcher(t, *a, *b, own ? own : inside).match()) return found;
   }

@@ -17,7 +17,7 @@ struct BorderStage {
 /// Nothing where the stage is none.
 std::optional<BorderStage> border_stage(const TensorNode& t);
 
-/// A sum of products of elements of two tensors, whose axes are, each in some order:
+/// A sum, in the stage's type, of products of elements of two tensors, whose axes are, each in some order:
 ///
 ///   x: groups, batch, channels, windows       windows: position * stride + tap * dilation + begin; 0 outside of x
 ///   w: groups, outputs, channels, taps
