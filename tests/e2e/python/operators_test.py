@@ -138,7 +138,7 @@ class Operators(Case):
         np.testing.assert_allclose(built(x), np.tanh(conv(f)) / (1 + np.exp(-conv(g))), rtol=1e-4, atol=1e-5)
 
     def test_are_tuned_and_found_again(self):
-        outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, seconds=8, threads=1)
+        outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, seconds=20, threads=1)
         self.assertEqual([t["workload"].split(",")[0] for t in outcome["tasks"]], ["op(name=my__Prefix"])
         built = hone.compile(one_node(rows=64, n=64), operators=[prefix], threads=1)
         self.assertTrue(built.layers[0]["source"].startswith("best (exact workload"), built.layers[0]["source"])
@@ -203,8 +203,8 @@ class Files(Case):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         x = sample(4, 6)
         np.testing.assert_allclose(hone.open(self.path("m.so"))(x), np.cumsum(x, axis=1), rtol=1e-5, atol=1e-5)
-        quick = ["--trials=4", "--seconds=4", "--threads=1", "--db", self.db]
-        ran = run(*shell, "tune", "m.onnx", "--operators=my_ops.py", *quick)
+        quick = ["--trials=4", "--threads=1", "--db", self.db]
+        ran = run(*shell, "tune", "m.onnx", "--operators=my_ops.py", "--seconds=20", *quick)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("my__Prefix", ran.stdout)
         ran = run(*shell, "compile", "m.onnx", "--operators", "none.py")
@@ -216,12 +216,15 @@ class Files(Case):
         ran = run(f"{BIN}/tensorc", "m.onnx", "--operators", "ops.txt", "-o", "c.so", "--check", "--threads=1")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("the whole agrees with the imported model", ran.stderr)
-        ran = run(f"{BIN}/tuner", "m.onnx", "--operators", "ops.txt", *quick)
+        ran = run(f"{BIN}/tuner", "m.onnx", "--operators", "ops.txt", "--print-tasks")
         self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("op(name=my__Prefix", ran.stdout)
         # One workload by its text.
         graph = run(f"{BIN}/tensorc", "m.onnx", "--operators", "ops.txt", "--emit", "graph").stdout
         workload = next(line.split(" = ")[1].split(" %")[0] for line in graph.splitlines() if " = op(" in line)
         ran = run(f"{BIN}/tensorc", "--workload", workload, "--operators", "ops.txt", "--check", "--threads=1")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        ran = run(f"{BIN}/tuner", "--workload", workload, "--operators", "ops.txt", *quick)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         ran = run(f"{BIN}/tensorc", "--workload", workload)
         self.assertEqual(ran.returncode, 2)
