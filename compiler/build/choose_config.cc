@@ -54,7 +54,7 @@ double workload_distance(const Workload& a, const Workload& b) {
   double sum = 0;
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
     // The definition of another shape has another hash.
-    if (x->text == y->text || (x->name == "def" && user_template(a))) continue;
+    if (x->text == y->text || (x->name == "def" && is_user_operator(a))) continue;
     if (x->value.type() == typeid(Epilogue) || x->value.type() == typeid(Prologue)) {
       if (has_steps(x->text) != has_steps(y->text)) return INFINITY;
       sum += kOtherChain;

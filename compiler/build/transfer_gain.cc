@@ -97,7 +97,7 @@ std::string_view to_string(TransferTypes types) {
 }
 
 std::optional<double> transfer_gain(const Workload& w, const Target& from, const Target& to, db::LookupStep step) {
-  if (user_template(w)) return std::nullopt;  // nobody has measured that
+  if (is_user_operator(w)) return std::nullopt;  // nobody has measured that
   const CoreKind source = core_kind(from), here = core_kind(to);
   const TransferTypes types = transfer_types(w);
   const TransferFamily family = transfer_family(w);

@@ -54,6 +54,16 @@ void add_model_flags(CommandLine& line, ModelRequest& r) {
       "image=u8,normalized; "
       "may be given again")
       .type_name("NAME=FORMAT");
+  line.add_option("--operators", r.operators,
+                  "read definitions of operators of your own, for nodes of their names, from a file that "
+                  "hone.save_operators wrote (docs/operators.md); may be given again")
+      .one_value_each()
+      .type_name("FILE");
+  add_each(line, "--replace", r.replace, replaced_node,
+           "put a definition of --operators in the place of a model's node, of all nodes that fit a name with *, or of "
+           "all of an operator, ai.onnx::Softmax=my::softmax, where it computes the same on numbers at random; may be "
+           "given again")
+      .type_name("NODE=OPERATOR");
   line.add_option_function(
           "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },
           "grow a decoder's caches in place: the dimension that counts their rows, and the most, past=1023. Each call "
@@ -119,6 +129,7 @@ void add_words(ShellCommand& command, const ModelRequest& r) {
   command.options("--shape", texts(r.shapes));
   if (r.model_batch != 1) command.option("--model-batch", std::to_string(r.model_batch));
   for (const InputFormat& f : r.formats) command.option("--input", f.text);
+  command.options("--operators", r.operators).options("--replace", texts(r.replace));
   command.option("--cache", r.cache ? to_string(*r.cache) : "").option("--accumulate", r.sums_in_f16 ? "f16" : "");
   if (r.optimize != ModelRequest{}.optimize) command.option("--optimize", std::to_string(r.optimize));
   command.option("--quantize", r.quantize.type).options("--keep", r.quantize.keep);
@@ -130,6 +141,7 @@ void reads_model(CommandFiles& files, const ModelRequest& r, const std::string& 
   if (!r.model.empty())
     for (const std::string& path : model_files(r.model)) files.reads(path == r.model ? what : "the model's data", path);
   for (const BoundFile& file : r.bind_data) files.reads("--bind-data", file.path);
+  for (const std::string& path : r.operators) files.reads("--operators", path);
 }
 
 BuildRequest of_binding(BuildRequest request, const ModelBinding& binding) {

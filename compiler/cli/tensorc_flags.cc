@@ -21,8 +21,8 @@ Help tensorc_help() {
                        {"--input NAME=FORMAT", "take what callers have: u8:NHWC,mean=127,scale=1/128"},
                        {"--cache NAME=N", "grow a decoder's caches in place, up to N rows"},
                        {"--quantize int8", "multiply bytes, by the ranges of --calibrate FOLDER"}},
-                      {"--bind-data", "--model-batch", "--calibrate", "--range", "--ranges", "--keep", "--accumulate",
-                       "--optimize"}},
+                      {"--operators", "--replace", "--bind-data", "--model-batch", "--calibrate", "--range", "--ranges",
+                       "--keep", "--accumulate", "--optimize"}},
                      {"Operator",
                       {{"--workload TEXT", "build dense(m=128,n=768,k=768); or --task NAME --args k=v,..."}},
                       {"--task", "--args"}},
@@ -102,7 +102,9 @@ void add_tensorc_flags(CommandLine& line, const OperatorTable& operators, Tensor
   line.add_option(
       "--emit", o.emit,
       "write ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, c, obj or so; for GPUs " +
-          of_gpu_kinds(&GpuKind::texts, ", ") + " or so; for models graph (or graph:after=PASS), c, obj or so");
+          of_gpu_kinds(&GpuKind::texts, ", ") +
+          " or so; for models graph (or graph:after=PASS), operators (a file of the definitions that its nodes have), "
+          "c, obj or so");
   line.add_option("--disable", o.disabled,
                   "leave out a pass of --emit lowered or legalized, or of a model's build; may be given again")
       .one_value_each()

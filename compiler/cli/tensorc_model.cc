@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/shell_command.h"
@@ -52,6 +53,7 @@ class ModelCommand {
       out_ << text;
       return absl::OkStatus();
     }
+    if (o_.emit == "operators") return write_operators();
     HONE_ASSIGN_OR_RETURN(before_, check_report_flags(o_.reports, o_.compare));
     HONE_RETURN_IF_ERROR(artifact_.check(files_read(o_)));
     model_->prepare();
@@ -67,6 +69,16 @@ class ModelCommand {
   }
 
  private:
+  Status write_operators() {
+    CommandFiles files = files_read(o_);
+    files.writes("-o", o_.output);
+    HONE_RETURN_IF_ERROR(files.check());
+    const std::string text = model_->operators_text();
+    if (!o_.output.empty()) return write_atomically(o_.output, text);
+    out_ << text;
+    return absl::OkStatus();
+  }
+
   const BuiltVariant& built(size_t v) const { return artifact_.built().variants[v]; }
   bool is_gpu() const { return place_.target.is_gpu(); }
 

@@ -31,7 +31,8 @@ double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 Status ModelArtifact::check_form() const {
   const bool is_gpu = place_.target.is_gpu(), is_c = request_.emit == "c" && !is_gpu;
   if (!request_.emit.empty() && request_.emit != "so" && request_.emit != "obj" && !is_c)
-    return usage_error(fmt::format("--emit {}: a model has graph, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
+    return usage_error(
+        fmt::format("--emit {}: a model has graph, operators, {}obj, so", request_.emit, is_gpu ? "" : "c, "));
   if (request_.require_device && !is_gpu)
     return usage_error("--require-device is for a GPU; the target is '" + to_string(place_.target) + "'");
   if (place_.remote && !request_.inputs.empty())

@@ -27,6 +27,8 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
   const QuantizeRequest& q = request.quantize;
   HONE_USER_CHECK(!q.type.empty() || (q.calibrate.empty() && q.ranges.empty() && q.keep.empty()))
       << "--calibrate, --ranges and --keep belong to --quantize int8";
+  // Some minutes of the interpreter.
+  if (request.check && reader_.users()) reader_.users()->compared_work = 0x1p30;
 }
 
 PassContext PreparedModel::pass_context(FusionNotes& notes) const {
@@ -123,6 +125,12 @@ StatusOr<std::string> PreparedModel::graph_text(const std::string& after) {
     return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", request_.emit,
                                    names_of(model_passes(pass_context(p.notes), place_.target))));
   return text;
+}
+
+std::string PreparedModel::operators_text() {
+  for (const ModelBinding& binding : bindings_) reader_.read(binding);
+  HONE_USER_CHECK(reader_.users()) << "--emit operators: there are none without --operators";
+  return reader_.users()->used_text();
 }
 
 ChooseConfig PreparedModel::configs() const {

@@ -51,6 +51,9 @@ class PreparedModel {
   /// The graph of the only binding as text, after the pass `after`, or after all passes when it is empty. Usage errors.
   StatusOr<std::string> graph_text(const std::string& after);
 
+  /// The definitions that nodes of all bindings have of the user's operators, as a file of them.
+  std::string operators_text();
+
   /// Each binding's, for the most threads first; of prepare().
   const std::vector<ModelVariant>& variants() const { return variants_; }
   const PreparedBinding& of(size_t variant) const { return *prepared_[variant / threads_each_]; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/exit_code.h"
+#include "compiler/driver/users.h"
 
 namespace hone {
 namespace {
@@ -20,6 +21,7 @@ StatusOr<ChosenConfig> config_of(const BuildRequest& r, const Workload& w, const
 
 StatusOr<PreparedOperator> prepare_operator(const OperatorTable& operators, const BuildRequest& r,
                                             const Events& events) {
+  users_of(r, operators);
   const Workload w =
       r.workload.empty() ? Workload::parse(operators, r.task, r.args) : Workload::parse(operators, r.workload);
   if (r.threads.size() > 1)

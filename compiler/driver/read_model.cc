@@ -9,22 +9,24 @@ namespace hone {
 
 ModelReader::ModelReader(const ModelRequest& request, const PassContext& context, const Target& here,
                          const Events& events)
-    : request_(request), operators_(context.operators), events_(events) {
+    : request_(request), operators_(context.operators), events_(events), users_(users_of(request, context.operators)) {
   if (!request.quantize.type.empty()) quantizer_.emplace(request, context, here, events);
 }
 
 ReadModel ModelReader::read(const ModelBinding& binding) {
   ReadModel out;
   std::vector<std::string> notes;
+  ImportOptions options = binding.options;
+  options.users = users_;
   if (request_.cache) {
-    GrowingModel model = import_growing_model(request_.model, operators_, binding.options, *request_.cache);
+    GrowingModel model = import_growing_model(request_.model, operators_, options, *request_.cache);
     notes = model.model.notes;
     out.metadata = std::move(model.model.metadata);
     const std::vector<InputFormat> formats = normalized_by(request_.formats, out.metadata);
     out.metadata = with_input_formats(std::move(out.metadata), formats);
     out.growing = std::make_shared<GrowingModel>(with_input_formats(std::move(model), formats, operators_));
   } else {
-    ImportedModel model = import_model(request_.model, operators_, binding.options);
+    ImportedModel model = import_model(request_.model, operators_, options);
     const std::vector<InputFormat> formats = normalized_by(request_.formats, model.metadata);
     out.graph = with_input_formats(std::move(model.graph), formats, operators_);
     out.metadata = with_input_formats(std::move(model.metadata), formats);
@@ -36,6 +38,11 @@ ReadModel ModelReader::read(const ModelBinding& binding) {
   };
   for (const std::string& note : notes) tell("assumed: " + note);
   for (const std::string& part : out.metadata.left_out) tell("left out of the model's notes: " + part);
+  if (users_) {
+    const std::vector<std::string> unused = users_->unused_patterns();
+    HONE_USER_CHECK(unused.empty()) << "--replace " << unused[0] << ": " << request_.model << " has no such node";
+    for (const std::string& name : users_->unused()) tell("no node of the model is " + name);
+  }
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "compiler/driver/quantize_model.h"
 #include "compiler/driver/request/bindings.h"
 #include "compiler/driver/request/events.h"
+#include "compiler/driver/users.h"
 #include "compiler/frontend/lowering/imported_model.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/target/target.h"
@@ -30,10 +31,12 @@ class ModelReader {
   /// machine, on which samples run.
   ModelReader(const ModelRequest& request, const PassContext& context, const Target& here, const Events& events);
 
-  /// UserError as import_model(), and as normalized_by() for formats. Assumptions are noted, once, `assumed: batch =
-  /// 1`, and so is what the file says of itself and is left out.
+  /// UserError as import_model(), as normalized_by() for formats, and for replacements of nodes that there are not.
+  /// Assumptions are noted, once, `assumed: batch = 1`, and so is what the file says of itself and is left out.
   ReadModel read(const ModelBinding& binding);
 
+  /// The operators of the request's user; null: there are none.
+  UserOperators* users() const { return users_.get(); }
   /// Null: nothing is quantised.
   ModelQuantizer* quantizer() { return quantizer_ ? &*quantizer_ : nullptr; }
 
@@ -41,6 +44,7 @@ class ModelReader {
   const ModelRequest& request_;
   const OperatorTable& operators_;
   const Events& events_;
+  const std::shared_ptr<UserOperators> users_;
   std::optional<ModelQuantizer> quantizer_;
   std::set<std::string> told_;
 };

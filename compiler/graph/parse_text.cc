@@ -6,10 +6,13 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "base/key.h"
 #include "compiler/graph/element_text.h"
 #include "compiler/graph/text.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/definition_text.h"
 #include "compiler/ops/windows/physical.h"
+#include "compiler/users/check_definition.h"
 
 namespace hone {
 namespace {
@@ -200,7 +203,24 @@ class GraphParser {
     if (line_[column_] == '%') return parse_definition();
     if (take("input ")) return parse_port(true);
     if (take("output ")) return parse_port(false);
-    fail(seen() + " is none of `input`, `output` and a value, %NAME = …");
+    if (take("definition ")) return parse_operator();
+    fail(seen() + " is none of `input`, `output`, `definition` and a value, %NAME = …");
+  }
+
+  // HASH {"inputs":…}
+  void parse_operator() {
+    skip_spaces();
+    const std::string hash(take_while([](char c) { return c != ' '; }));
+    skip_spaces();
+    try {
+      const Definition d = definition_from_text(line_.substr(column_));
+      require(key_hash(definition_to_text(d)) == hash, "the hash of a definition stands in front of it");
+      check_definition(d);
+      operators_.definitions().add(d);
+    } catch (const UserError& e) {
+      if (std::string_view(e.what()).starts_with(std::to_string(line_number_) + ":")) throw;
+      fail(e.what());
+    }
   }
 
   // "data" %data f32[1, 3]

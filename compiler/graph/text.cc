@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "base/hash.h"
 #include "compiler/graph/element_text.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -47,6 +50,10 @@ std::string text_of(const Graph& g, const ElementsOf& elements_of) {
     out += fmt::format("%{} = constant {} {}\n", g.value(v).name, to_string(g.value(v).type),
                        elements_of(*g.value(v).constant));
   };
+  std::set<std::string> defined;
+  for (const Node& n : g.nodes)
+    if (is_user_operator(n.workload) && defined.insert(n.workload.attributes.text("def")).second)
+      out += fmt::format("definition {} {}\n", n.workload.attributes.text("def"), user_definition(n.workload));
   for (const Node& n : g.nodes) {
     std::string results, inputs;
     for (const ValueId v : n.inputs) say_constant(v);

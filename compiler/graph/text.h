@@ -5,6 +5,7 @@
 //   %w = constant f32[4] [0.5, -1, inf, 0x7fc00001]     a whole number with 0x is the bits of an element
 //   %v = constant f32[64, 3, 3, 3] fill 7               made-up elements, the same for the same number; never printed
 //   %u = constant f32[64, 3, 3, 3] given 2              tensor number 2 of those that lie beside the text
+//   definition HASH {"inputs":…}                        of an operator that a user defines, op(name=…,def=HASH,…)
 //   %y, %z = OPERATOR(attributes) %data %w   # the model's nodes
 //   output "y" %y f32[1, 4]
 //   output "z" %z f32[9, 4] extent 0 by 2               along axis 0 as many elements as output number 2 says

@@ -31,7 +31,7 @@ Tensor over_all(const char* name, const Tensor& of, Reduction (*reduce)(Expr, st
 
 Attribute extremes_attribute() { return {kName, "0", flag(), /*is_optional=*/true}; }
 
-bool can_tell_extremes(const Workload& w) { return w.attributes.has(kName) && !user_template(w); }
+bool can_tell_extremes(const Workload& w) { return w.attributes.has(kName) && !is_user_operator(w); }
 
 bool tells_extremes(const Workload& w) { return can_tell_extremes(w) && w.attributes.get<bool>(kName); }
 

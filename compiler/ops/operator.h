@@ -14,6 +14,7 @@
 #include "compiler/ops/host_function.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/recurrence.h"
+#include "compiler/ops/user_definitions.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -69,8 +70,11 @@ class OperatorTable {
   std::string names() const;
   /// For an error about a name that is not there: `; did you mean conv2d? known: conv2d, dense, …`.
   std::string instead_of(std::string_view name) const;
+  /// Those of users' operators, which are no rows: copies of a table share them.
+  UserDefinitions& definitions() const { return *definitions_; }
 
  private:
+  std::shared_ptr<UserDefinitions> definitions_ = std::make_shared<UserDefinitions>();
   std::vector<std::shared_ptr<const Operator>> rows_;
 };
 

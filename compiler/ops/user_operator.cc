@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/check.h"
 #include "base/key.h"
@@ -31,6 +32,17 @@ bool is_operator_word(std::string_view text) {
          std::all_of(text.begin(), text.end(), [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
+// Also the word that keys begin with.
+bool is_of_hone(std::string_view name) {
+  static const std::set<std::string, std::less<>> names = [] {
+    std::set<std::string, std::less<>> all{kUserOperator};
+    const OperatorTable operators = standard_operators();
+    for (const auto& row : operators.rows()) all.insert(row->name);
+    return all;
+  }();
+  return names.contains(name);
+}
+
 }  // namespace
 
 Workload user_workload(std::string_view name, const Definition& definition,
@@ -38,8 +50,7 @@ Workload user_workload(std::string_view name, const Definition& definition,
                        std::shared_ptr<const UserTemplate> own) {
   HONE_USER_CHECK(is_operator_word(name))
       << "'" << clean_line(name) << "' is no name of an operator: letters, digits and _";
-  HONE_USER_CHECK(!standard_operators().find(name) && name != kUserOperator)
-      << "'" << name << "' is an operator of Hone's: the template needs another name";
+  HONE_USER_CHECK(!is_of_hone(name)) << "'" << name << "' is an operator of Hone's: the template needs another name";
   Operator op;
   op.name = kUserOperator;
   op.summary = "defined by its user";
@@ -60,6 +71,24 @@ Workload user_workload(std::string_view name, const Definition& definition,
   op.flops = [operations = operations_of(definition)](const Workload&) { return operations; };
   return Workload::parse_of(std::make_shared<const Operator>(std::move(op)), text);
 }
+
+Workload user_workload(const OperatorTable& operators, std::string_view name, const Definition& definition,
+                       const std::vector<std::pair<std::string, std::string>>& attributes) {
+  operators.definitions().add(definition);
+  return user_workload(name, definition, attributes, nullptr);
+}
+
+std::string operator_word(std::string_view name) {
+  std::string word;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool is_separator = name.substr(i, 2) == "::";
+    word += is_separator ? "__" : is_operator_word("_" + std::string(1, name[i])) ? std::string(1, name[i]) : "_";
+    i += is_separator ? 1 : 0;
+  }
+  return is_operator_word(word) && !is_of_hone(word) ? word : "_" + word;
+}
+
+bool is_user_operator(const Workload& w) { return !w.op->user.definition.empty(); }
 
 const UserTemplate* user_template(const Workload& w) { return w.op->user.own.get(); }
 

@@ -1,5 +1,5 @@
-// Operators that users define, each with a template of its own: made while a program runs, as workloads like any other.
-// Whatever searches, measures, stores and looks up knows workloads alone.
+// Operators that users define, perhaps with a template of their own: made while a program runs, as workloads like any
+// other. Whatever searches, measures, stores and looks up knows workloads alone.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/ops/definition.h"
+#include "compiler/ops/operator.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/space.h"
 
@@ -38,7 +39,20 @@ Workload user_workload(std::string_view name, const Definition& definition,
                        const std::vector<std::pair<std::string, std::string>>& attributes,
                        std::shared_ptr<const UserTemplate> own);
 
-/// Its template; null for an operator of Hone's.
+/// The same without a template of its own: it has the generic ones. The definition becomes known to `operators`, by
+/// which Workload::parse() reads the workload's text again. A graph's nodes and their tasks are such.
+Workload user_workload(const OperatorTable& operators, std::string_view name, const Definition& definition,
+                       const std::vector<std::pair<std::string, std::string>>& attributes);
+
+/// The word of keys for a name as models have it: `my.domain::RotaryPair` is my_domain__RotaryPair. Letters, digits and
+/// _ stay, `::` becomes __, any other byte _; and _ stands in front of a digit, and of a word that is an operator of
+/// Hone's.
+std::string operator_word(std::string_view name);
+
+/// Whether the workload is of an operator that a user defines.
+bool is_user_operator(const Workload& w);
+
+/// Its template; null for an operator of Hone's, and for one with the generic templates.
 const UserTemplate* user_template(const Workload& w);
 
 /// The text that the workload's `def` is the hash of; empty for an operator of Hone's.

@@ -9,6 +9,7 @@
 #include "base/key.h"
 #include "base/near_name.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/user_operator.h"
 
 namespace hone {
 namespace {
@@ -72,9 +73,20 @@ Texts texts_of(const Operator& op, const WorkloadKey& key) {
   return texts;
 }
 
+// op(name=NAME,def=HASH,...): the key's grammar has put these two first.
+Workload parse_user_key(const OperatorTable& operators, const WorkloadKey& key) {
+  const std::string name = to_string(key.attributes[0].value);
+  const auto definition = operators.definitions().find(to_string(key.attributes[1].value));
+  HONE_USER_CHECK(definition) << "op(name=" << name << ",...): an operator that its user defines: its definition is in "
+                              << "a file of --operators, or in his program";
+  Texts attributes;
+  for (size_t a = 2; a < key.attributes.size(); ++a)
+    attributes.emplace_back(key.attributes[a].name, to_string(key.attributes[a].value));
+  return user_workload(operators, name, *definition, attributes);
+}
+
 Workload parse_key(const OperatorTable& operators, const WorkloadKey& key) {
-  HONE_USER_CHECK(key.name != "op") << "op(name=" << to_string(key.attributes[0].value)
-                                    << ",...): an operator that its user defines: only his program has it";
+  if (key.name == "op") return parse_user_key(operators, key);
   const std::shared_ptr<const Operator> op = operators.find(key.name);
   HONE_USER_CHECK(op) << "unknown task '" << key.name << "'" << operators.instead_of(key.name);
   Workload w = read(op, texts_of(*op, key));

@@ -39,8 +39,8 @@ struct Workload {
   /// line, for an unknown task (lists the known ones), an unknown or repeated attribute, a value that is no number,
   /// zero, negative or too large, a kernel larger than the padded input, groups that do not divide the channels, an
   /// unknown layout, dtype, function or epilogue, axes or operands that do not fit the shape, `?` ("not supported
-  /// yet"), op(...), which only its user's program has (user_operator.h), and parts of the keys' grammar (docs/keys.md)
-  /// for later versions: ranges, math other than f32.
+  /// yet"), op(...) whose definition `operators` does not know (user_definitions.h), and parts of the keys' grammar
+  /// (docs/keys.md) for later versions: ranges, math other than f32.
   static Workload parse(const OperatorTable& operators, std::string_view text);
   /// The same from --task and --args.
   static Workload parse(const OperatorTable& operators, std::string_view task, std::string_view args);

@@ -41,6 +41,14 @@ int Caller::stops() {
   return call_.stops(call_.data);
 }
 
+std::optional<std::string> Caller::define(const std::string& question) {
+  std::string answer;
+  const auto write = [](void* to, const char* text) { *static_cast<std::string*>(to) = text; };
+  const std::lock_guard lock(mutex_);
+  if (call_.define(call_.data, question.c_str(), &answer, write) != HONE_OK) return std::nullopt;
+  return answer;
+}
+
 LineBuffer::~LineBuffer() {
   if (!line_.empty()) caller_.line(line_);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <streambuf>
 #include <string>
@@ -21,6 +22,10 @@ class Caller {
   void progress(const HoneProgress& p);
   void progress(const Snapshot& s);
   int stops();
+  /// Whether he answers for operators of his own.
+  bool defines() const { return call_.define != nullptr; }
+  /// His answer; nothing where he ends the call.
+  std::optional<std::string> define(const std::string& question);
 
  private:
   HoneCall call_{};

@@ -43,6 +43,8 @@ struct Listener {
   std::function<void(const char* line)> line;
   std::function<void(const HoneProgress& progress)> progress;
   std::function<int()> stops;  ///< how often the user has asked to stop
+  /// Answers for operators of the caller's, as HoneCall.define does: a question and its answer are JSON.
+  std::function<std::string(const char* question)> define;
 };
 
 namespace internal {
@@ -53,7 +55,11 @@ class Call {
     call_ = {sizeof call_, this,
              [](void* self, const char* line) { static_cast<Call*>(self)->guarded(&Listener::line, line); },
              [](void* self, const HoneProgress* p) { static_cast<Call*>(self)->guarded(&Listener::progress, *p); },
-             [](void* self) { return static_cast<Call*>(self)->stops(); }};
+             [](void* self) { return static_cast<Call*>(self)->stops(); }, nullptr};
+    if (listener_.define)
+      call_.define = [](void* self, const char* question, void* to, void (*write)(void*, const char*)) {
+        return static_cast<Call*>(self)->define(question, to, write);
+      };
   }
   const HoneCall* get() const { return &call_; }
   void rethrow() const {
@@ -79,6 +85,18 @@ class Call {
       thrown_ = std::current_exception();
       return 2;
     }
+  }
+
+  int32_t define(const char* question, void* to, void (*write)(void*, const char*)) {
+    try {
+      if (!thrown_) {
+        write(to, listener_.define(question).c_str());
+        return HONE_OK;
+      }
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    return HONE_STOPPED;
   }
 
   const Listener& listener_;

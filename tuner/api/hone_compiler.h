@@ -81,6 +81,16 @@ typedef struct HoneCall {
      seconds, with 2 it ends at once; a build ends with 1. */
   int32_t (*stops)(void* data);
   const HoneGraphPasses* passes; /* of a model that is built or tuned; may be null */
+  /* Definitions of the caller's operators, asked for while a model is read, in JSON; may be null. Calls write(to, TEXT)
+     once and returns HONE_OK, or returns HONE_STOPPED, which ends the call. The questions, and what is answered:
+
+       {"operators": true}                               ["my.domain::RotaryPair", ...]: which there are
+       {"operator": "my.domain::RotaryPair", "node": "rotary_3", "attributes": {"theta": 10000.0},
+        "inputs": [["f32", [1, 8, 64]], null, ...]}      {"definition": TEXT}, or {"error": "one line"}
+
+     A definition is a text as Hone's Python package makes them, of these inputs (null: the node leaves it out) in their
+     order. Each call of an operator is asked for once. */
+  int32_t (*define)(void* data, const char* question, void* to, void (*write)(void* to, const char* text));
 } HoneCall;
 
 /* Builds the model in the file `model` (ONNX, TensorFlow Lite: its content says which) to a shared object at `artifact`

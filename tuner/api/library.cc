@@ -50,6 +50,12 @@ int32_t build(const std::function<void(CommandLine&)>& what, const char* artifac
           {.size = sizeof(HoneProgress), .what = text.c_str(), .done = done, .all = all, .seconds_left = -1});
       if (caller.stops() > 0) throw Stopped();
     };
+    if (caller.defines())
+      o.define = [&](const std::string& question) {
+        std::optional<std::string> answer = caller.define(question);
+        if (!answer) throw Stopped();
+        return *std::move(answer);
+      };
     return run_command(line, asked.words, [&]() -> Status {
       o.read_before = {{kFlagsFile, flags_file(line)}};
       try {

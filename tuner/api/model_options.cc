@@ -79,6 +79,9 @@ void take_model_options(Json& options, ModelRequest& request) {
   each_of(options, "formats", [&](const std::string& name, const Json& value, const std::string& what) {
     request.formats.push_back(input_format(name, text_of(value, what)));
   });
+  each_of(options, "replace", [&](const std::string& pattern, const Json& value, const std::string& what) {
+    request.replace.push_back({pattern, text_of(value, what)});
+  });
   each_of(options, "cache", [&](const std::string& name, const Json& value, const std::string& what) {
     HONE_USER_CHECK(!request.cache) << "cache: there is one dimension of caches";
     request.cache = CacheOption{name, number_of(value, what, 1, INT32_MAX)};

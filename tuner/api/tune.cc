@@ -33,6 +33,12 @@ CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t c
   TunerIo io{out, err};
   io.interrupts = [&] { return std::max(caller.stops(), calls && calls->is_stopped() ? 1 : 0); };
   io.on_progress = [&](const Snapshot& s) { caller.progress(s); };
+  if (caller.defines())
+    f.define = [&](const std::string& question) {
+      std::optional<std::string> answer = caller.define(question);
+      if (!answer) throw WorkStopped();
+      return *std::move(answer);
+    };
   return run_command(line, asked.words, [&]() -> Status {
     f.read_before = {{kFlagsFile, flags_file(line)}};
     if (calls) f.make_workload = [&](const Target& target) { return calls->workload(target); };
@@ -43,7 +49,8 @@ CommandEnd tune_what(TemplateCalls* calls, const char* const* options, int32_t c
       return tune(operators, f, io);
     } catch (const PassStopped&) {
       return interrupted_error("a graph pass stopped it; what was measured is kept");
-    } catch (const WorkStopped&) {  // by the template, before there was a session, or outside of its search
+    } catch (const WorkStopped&) {
+      // By the template or an operator, before there was a session, or outside of its search.
       return interrupted_error("stopped; what was measured is kept, and the same call goes on from there");
     }
   });

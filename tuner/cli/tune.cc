@@ -16,6 +16,7 @@
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
 #include "compiler/codegen/llvm/machine/parse_target.h"
+#include "compiler/driver/users.h"
 #include "compiler/ops/extremes.h"
 #include "tuner/cli/next_commands.h"
 #include "tuner/cli/report.h"
@@ -39,6 +40,7 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     denormals_for(f.denormals, parse_target(f.target));
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
+  users_of(f, operators);  // for texts of workloads
   const std::string given = flags_of_models_alone(f);
   HONE_USER_CHECK(given.empty()) << given << ": these belong to --model";
   HONE_USER_CHECK(f.quantize.calibrate.empty() && !f.denormals && !f.assume_finite && !f.print_tasks)

@@ -110,7 +110,7 @@ RemoteOptions remote_options(const TuneRequest& f, const Place& place,
 
 // The text behind the hash in the keys of what a user defines.
 Status keep_definition(const Workload& w, db::Store& store) {
-  if (!user_template(w)) return absl::OkStatus();
+  if (!is_user_operator(w)) return absl::OkStatus();
   const std::string text(user_definition(w));
   return store.definitions().put({key_hash(text), "operator", text}).status();
 }

@@ -100,7 +100,7 @@ std::string tasks_text(const std::vector<WeightedWorkload>& tasks) {
 }
 
 std::string short_text(const Workload& w) {
-  if (user_template(w)) return user_label(w);
+  if (is_user_operator(w)) return user_label(w);
   std::vector<std::string> different;
   auto usual = w.op->attributes.begin();
   for (const Attributes::Item& a : w.attributes)

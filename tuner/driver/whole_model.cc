@@ -119,14 +119,17 @@ ChooseConfig with_choices(const std::vector<ModelChoice>& choices, const ChooseC
 }
 
 // Whether a config can be chosen instead of the workload's best: the database keeps choices beside that.
-bool has_best(const std::string& workload, const Target& target, db::TopHub& hub) {
-  return exact_best(Workload::parse(standard_operators(), workload), target, hub).has_value();
+bool has_best(const std::string& workload, const ModelVariant& variant, db::TopHub& hub) {
+  for (const Node& n : variant.graph->nodes)  // users' operators are known there
+    if (const Workload w = without_extremes(n.workload); to_string(w) == workload)
+      return exact_best(w, variant.target, hub).has_value();
+  return exact_best(Workload::parse(standard_operators(), workload), variant.target, hub).has_value();
 }
 
 // The choices that turn an artifact with the layers of `tuned` into one with those of `other`; nothing if `other` has
 // other layers, or if a config cannot be chosen.
 std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig>& other,
-                                                   const std::vector<LayerConfig>& tuned, const Target& target,
+                                                   const std::vector<LayerConfig>& tuned, const ModelVariant& variant,
                                                    db::TopHub& hub) {
   if (other.size() != tuned.size()) return std::nullopt;
   std::vector<ModelChoice> out;
@@ -134,7 +137,7 @@ std::optional<std::vector<ModelChoice>> choices_of(const std::vector<LayerConfig
     if (other[l].workload != tuned[l].workload) return std::nullopt;
     const auto is_same = [&](const ModelChoice& c) { return c.workload == tuned[l].workload; };
     if (other[l].config == tuned[l].config || std::any_of(out.begin(), out.end(), is_same)) continue;
-    if (!has_best(tuned[l].workload, target, hub)) return std::nullopt;
+    if (!has_best(tuned[l].workload, variant, hub)) return std::nullopt;
     out.push_back({other[l].workload, other[l].config});
   }
   return out;
@@ -393,7 +396,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     if (artifacts.count() > 1 && fits(2))
       if (const std::vector<TimedLayers> layers = artifacts.timed_layers(); !layers.empty())
         faster = faster_inside(layers[tuned], layers);
-    std::erase_if(faster, [&](const ModelChoice& c) { return !has_best(c.workload, variant.target, hub); });
+    std::erase_if(faster, [&](const ModelChoice& c) { return !has_best(c.workload, variant, hub); });
     artifacts.keep_first(kept);
     size_t result = tuned;
     if (!faster.empty()) result = artifacts.add(with_choices(faster, tuned_configs));
@@ -416,7 +419,7 @@ WholeModel compare_whole(const ModelVariant& variant, const ModelBefore* before,
     for (const size_t other : {size_t{0}, was.value_or(0)})
       if (other != result && times_as_fast(other, result).is_slower() &&
           (!faster_before || medians[other] < medians[*faster_before]))
-        if (auto choices = choices_of(artifacts.layers(other), artifacts.layers(tuned), variant.target, hub)) {
+        if (auto choices = choices_of(artifacts.layers(other), artifacts.layers(tuned), variant, hub)) {
           out.found = times_as_fast(other, result);
           out.kept = other == 0 ? "the default configs" : "what was known before";
           out.choices = *std::move(choices), out.without_choices = medians[tuned];

@@ -1,6 +1,7 @@
 // The request for a model, of command lines, C and Python alike: building and tuning both read this form.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,10 +36,14 @@ struct ModelRequest {
   std::vector<BindChoice> bind;
   std::vector<BoundFile> bind_data;
   std::vector<ShapeChoice> shapes;
-  int64_t model_batch = 1;           ///< of a model for one image: how many it is built for
-  std::vector<InputFormat> formats;  ///< the forms in which callers pass inputs
-  std::optional<CacheOption> cache;  ///< its caches grow in place
-  bool sums_in_f16 = false;          ///< of products of f16; else f32 sums them
+  int64_t model_batch = 1;             ///< of a model for one image: how many it is built for
+  std::vector<InputFormat> formats;    ///< the forms in which callers pass inputs
+  std::optional<CacheOption> cache;    ///< its caches grow in place
+  std::vector<std::string> operators;  ///< files of definitions of the user's operators (compiler/users)
+  std::vector<ReplacedNode> replace;   ///< nodes of the model's in whose place there are such
+  /// Answers for operators that no file has (users/user_operators.h); empty: nobody does.
+  std::function<std::string(const std::string& question)> define;
+  bool sums_in_f16 = false;  ///< of products of f16; else f32 sums them
   QuantizeRequest quantize;
   int optimize = static_cast<int>(OptLevel::kAll);  ///< the level of its passes, an OptLevel
   std::vector<UserPass> passes = {};                ///< of the caller's, between Hone's; command lines have none

@@ -66,6 +66,14 @@ BoundFile bound_file(const std::string& text) {
   return {std::move(name), std::move(path)};
 }
 
+ReplacedNode replaced_node(const std::string& text) {
+  // Names of nodes may hold `=`; those of operators do not.
+  const size_t equals = text.rfind('=');
+  HONE_USER_CHECK(equals != std::string::npos && equals > 0 && equals + 1 < text.size())
+      << "--replace " << text << ": this is not NODE=OPERATOR or DOMAIN::TYPE=OPERATOR";
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 CacheOption cache_option(const std::string& text) {
   const auto [symbol, most] = named_value("--cache", text, /*is_path=*/false);
   return {symbol, parse_number("--cache " + symbol, most, 1, INT32_MAX)};
@@ -95,6 +103,7 @@ std::string to_string(const ShapeChoice& choice) {
          absl::StrJoin(choice.values, "|", [](std::string* out, const Extents& s) { *out += shape_text(s); });
 }
 std::string to_string(const BoundFile& file) { return file.input + "=" + file.path; }
+std::string to_string(const ReplacedNode& replaced) { return replaced.pattern + "=" + replaced.op; }
 std::string to_string(const CacheOption& cache) { return cache.symbol + "=" + std::to_string(cache.most); }
 
 }  // namespace hone

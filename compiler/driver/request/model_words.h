@@ -34,11 +34,17 @@ struct BoundFile {
   std::string input, path;
 };
 
-/// These read words as --bind, --shape, --bind-data, --cache and --threads have them. UserError, one line that begins
-/// with the flag, for other texts and for a value that is there twice.
+/// A definition in the place of nodes of the model's own: `ai.onnx::Softmax=my::softmax`, `encoder/*=my::block`.
+struct ReplacedNode {
+  std::string pattern, op;
+};
+
+/// These read words as --bind, --shape, --bind-data, --replace, --cache and --threads have them. UserError, one line
+/// that begins with the flag, for other texts and for a value that is there twice.
 BindChoice bind_choice(const std::string& text);
 ShapeChoice shape_choice(const std::string& text);
 BoundFile bound_file(const std::string& text);
+ReplacedNode replaced_node(const std::string& text);
 CacheOption cache_option(const std::string& text);
 /// `2` or `1|2`: the most first; none of an empty text.
 std::vector<int> thread_counts(const std::string& text);
@@ -48,6 +54,7 @@ std::string to_string(const BindValue& value);
 std::string to_string(const BindChoice& choice);
 std::string to_string(const ShapeChoice& choice);
 std::string to_string(const BoundFile& file);
+std::string to_string(const ReplacedNode& replaced);
 std::string to_string(const CacheOption& cache);
 std::string shape_text(const Extents& shape);
 std::string threads_text(const std::vector<int>& threads);

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler/graph/tensor_data.h"
 
 namespace hone {
+
+class UserOperators;
 
 struct ImportOptions {
   /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of integers (`sr`): all elements of
@@ -24,6 +27,8 @@ struct ImportOptions {
   std::map<std::string, TensorData> values = {};
   /// A model for one image becomes one for so many (graph/batch/batch.h), 1 to kMostImages.
   int64_t batch = 1;
+  /// Operators of the user's; null: there are none.
+  std::shared_ptr<UserOperators> users = nullptr;
   /// How many operations computing constants may take: see GraphBuilder.
   double most_work = 1 << 30;
 };

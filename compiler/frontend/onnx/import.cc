@@ -11,6 +11,8 @@
 
 #include "base/text.h"
 #include "compiler/frontend/lowering/input_binding.h"
+#include "compiler/frontend/lowering/operators/replacement.h"
+#include "compiler/frontend/lowering/operators/user_node.h"
 #include "compiler/frontend/onnx/declared_inputs.h"
 #include "compiler/frontend/onnx/empty_batch.h"
 #include "compiler/frontend/onnx/fitting_options.h"
@@ -18,6 +20,7 @@
 #include "compiler/frontend/onnx/node/bodies.h"
 #include "compiler/frontend/onnx/node/encoded_node.h"
 #include "compiler/frontend/onnx/node/node.h"
+#include "compiler/frontend/onnx/node/own_node.h"
 #include "compiler/frontend/onnx/node/sequence_node.h"
 #include "compiler/frontend/onnx/ragged/ragged_converters.h"
 #include "compiler/ir/layout.h"
@@ -135,6 +138,7 @@ class Importer {
         << "it is of opset " << own->second << "; supported are " << kOldest << " to " << kNewest;
     for (const Function& f : file_.model.functions()) functions_[f.domain() + ":" + f.name()] = &f;
     const Graph& graph = file_.model.graph();
+    if (options_.users) read_users(graph);
     Scope scope{nullptr, {}};
     read_initializers(graph, &scope);
     read_inputs(graph, &scope);
@@ -168,6 +172,86 @@ class Importer {
       return outer ? outer->find(name) : nullptr;
     }
   };
+
+  // Operators that users define are none of Hone's, so that no file changes what a model is by a name alone.
+  void read_users(const Graph& graph) {
+    for (const std::string& name : options_.users->names()) {
+      const size_t colons = name.rfind("::");
+      std::string domain = colons == std::string::npos ? "" : name.substr(0, colons);
+      const std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
+      if (domain == "ai.onnx") domain.clear();
+      const bool is_known =
+          converters().contains(domain + ":" + type) || (domain.empty() && body_converters().contains(type));
+      HONE_USER_CHECK(!is_known) << "'" << name
+                                 << "' is an operator that Hone has; a definition takes the place of such "
+                                 << "nodes under a name of its own, by --replace";
+    }
+    for (const auto* values : {&graph.value_info(), &graph.output()})
+      for (const ValueInfo& v : *values) declared_.emplace(v.name(), &v);
+  }
+
+  // The operator of the user's that a node is.
+  struct UserNode {
+    std::string op;         ///< empty: none
+    bool replaces = false;  ///< a node that has a meaning of its own
+  };
+  UserNode user_operator(const Node& node, const std::string& named) const {
+    if (!options_.users) return {};
+    std::string other = options_.users->replacement(named, full_name_of(node));
+    if (!other.empty()) return {std::move(other), true};
+    const std::string own = operator_name(node.domain(), node.op_type());
+    for (const std::string& name : {own, full_name_of(node)})
+      if (options_.users->has(name)) return {name};
+    return {};
+  }
+
+  void run_user_operator(NodeContext& c, const UserNode& user, const std::string& named, bool is_main_graph) {
+    const std::string& op = user.op;
+    Json attributes = attributes_of(c);
+    const auto function = functions_.find(c.node.domain() + ":" + c.node.op_type());
+    if (function != functions_.end()) add_defaults(*function->second, &attributes);
+    const OperatorCall call = operator_call(op, named, std::move(attributes), c.inputs);
+    if (user.replaces) check_replacement(c, call);
+    const std::vector<Operand> made = user_node(lowering_, *options_.users, call, c.inputs);
+    HONE_USER_CHECK(c.node.output_size() <= static_cast<int>(made.size()))
+        << "it has " << c.node.output_size() << " outputs, and the definition of " << op << " has " << made.size();
+    for (int o = 0; o < c.node.output_size(); ++o) {
+      c.outputs[static_cast<size_t>(o)] = made[static_cast<size_t>(o)];
+      const auto declared = is_main_graph ? declared_.find(c.node.output(o)) : declared_.end();
+      if (declared != declared_.end())
+        check_declared(*declared->second, made[static_cast<size_t>(o)].type, options_.shapes.empty());
+    }
+  }
+
+  // That the definition computes what the node does: on its own inputs where they are constants, at random elsewhere.
+  void check_replacement(const NodeContext& c, const OperatorCall& call) {
+    const std::string domain = c.node.domain() == "ai.onnx" ? "" : c.node.domain();
+    const auto convert = converters().find(domain + ":" + c.node.op_type());
+    if (convert == converters().end()) return;  // it has no meaning that is known
+    GraphBuilder builder(builder_.operators(), "node", options_.most_work);
+    FileLowering side(builder, lowering_);
+    NodeContext own{c.node, c.opset, {}, {}, side, c.is_wanted};
+    std::vector<KnownInput> known;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      own.inputs.emplace_back();
+      if (!c.has(i)) continue;
+      known.push_back(lowering_.data_of(c.in(i)));
+      own.inputs.back() = known.back() ? side.constant(*known.back())
+                                       : Operand{builder.input("x" + std::to_string(i), c.in(i).type), c.in(i).type};
+    }
+    own.outputs.resize(c.outputs.size(), kNotComputed);
+    convert->second(own);
+    for (int o = 0; o < c.node.output_size(); ++o)
+      if (const Operand& x = own.outputs[static_cast<size_t>(o)]; own.wants(static_cast<size_t>(o)) && !x.is_empty())
+        builder.output("y" + std::to_string(o), x.id, x.type);
+    const bool is_compared =
+        compare_with_own(builder.take(), *options_.users->definition(call), known, &options_.users->compared_work);
+    if (!is_compared)
+      notes_.push_back(
+          fmt::format("{} computes the same as {} (comparing them here would take too long; --check takes "
+                      "the time)",
+                      call.op, short_line(call.node, kMostOfName)));
+  }
 
   void read_initializers(const Graph& graph, Scope* scope) {
     for (const Tensor& t : graph.initializer()) {
@@ -220,12 +304,18 @@ class Importer {
     const size_t number = nodes_, before = builder_.node_count();
     if (is_known) read_tables(c, number);
     bool is_done = false;
-    if (is_known || !is_supported(node, domain)) {
+    const UserNode user = user_operator(node, named);
+    const bool is_there = !user.op.empty() || is_supported(node, domain);
+    if (is_known || !is_there) {
       try {
-        HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
+        HONE_USER_CHECK(is_there) << "the operator is not known"
+                                  << (domain.empty() ? "" : ": --operators FILE may define it");
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
-        if (is_row_or_body(node, domain)) check_sequences(c);
-        run_converter(c, domain, scope);
+        if (user.op.empty() && is_row_or_body(node, domain)) check_sequences(c);
+        if (user.op.empty())
+          run_converter(c, domain, scope);
+        else
+          run_user_operator(c, user, named, depth_ == 0 && !scope->outer);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         for (int o = 0; o < node.output_size(); ++o)
           HONE_USER_CHECK(!c.is_wanted[static_cast<size_t>(o)] ||
@@ -407,6 +497,7 @@ class Importer {
   FileLowering lowering_;
   std::map<std::string, int64_t> opsets_;
   std::map<std::string, const Function*> functions_;
+  std::map<std::string_view, const ValueInfo*> declared_;  ///< of the main graph, where there are users' operators
   std::vector<std::string> notes_;
   std::map<std::string, std::vector<std::string>> unsupported_;
   ValueId count_ = kNoValue;  ///< the number of rows, where there are tables of it

@@ -9,9 +9,11 @@
 
 #include "base/text.h"
 #include "compiler/frontend/lowering/input_binding.h"
+#include "compiler/frontend/lowering/operators/user_node.h"
 #include "compiler/frontend/tflite/metadata/metadata.h"
 #include "compiler/frontend/tflite/node/bodies.h"
 #include "compiler/frontend/tflite/node/operator_names.h"
+#include "compiler/frontend/tflite/node/own_node.h"
 #include "compiler/frontend/tflite/node/quantized_node.h"
 
 namespace hone {
@@ -92,6 +94,7 @@ class Importer {
         states_(assigned_variables(file), names_of_ports(file)) {}
 
   ImportedModel import() {
+    if (options_.users) check_users();
     const std::vector<DeclaredInput> declared = declared_inputs(file_);
     const auto inputs = bind_inputs(declared, options_, "", lowering_, &notes_);
     const std::vector<int64_t> indices = inputs_of(file_);
@@ -115,6 +118,33 @@ class Importer {
     std::map<int64_t, Operand> values = {};  ///< by the tensor's index
     std::set<int64_t> unknown = {};          ///< tensors whose operators are not supported
   };
+
+  // Operators that users define are none of Hone's.
+  void check_users() const {
+    for (const std::string& name : options_.users->names())
+      HONE_USER_CHECK(!converters().custom.contains(name)) << "'" << name << "' is an operator that Hone has";
+  }
+
+  // The elements are what the file has: of quantised tensors whole numbers.
+  void run_user_operator(NodeContext& c, const std::string& named) {
+    for (const auto* tensors : {&c.read, &c.computed})
+      for (const TensorInfo* t : *tensors)
+        HONE_USER_CHECK(!t || (!t->is_variable && !t->is_complex && !t->is_resource))
+            << "it works on '" << t->name << "', which is a variable or of complex numbers";
+    const OperatorCall call = operator_call(c.custom, named, attributes_of(c), c.inputs);
+    std::vector<Operand> made = user_node(lowering_, *options_.users, call, c.inputs);
+    HONE_USER_CHECK(c.outputs.size() <= made.size())
+        << "it has " << c.outputs.size() << " outputs, and the definition of " << c.custom << " has " << made.size();
+    made.resize(c.outputs.size());
+    c.outputs = std::move(made);
+    check_types(c);
+    for (size_t o = 0; o < c.outputs.size(); ++o) {
+      const size_t axes = c.computed[o]->declared.size();
+      HONE_USER_CHECK(axes == 0 || axes == c.outputs[o].rank())
+          << "its definition gives " << to_string(c.outputs[o].type) << ", and the model declares '"
+          << c.computed[o]->name << "' with " << axes << " axes";
+    }
+  }
 
   void add_outputs(Scope* scope) {
     const std::vector<std::string> names = output_names(file_);
@@ -237,12 +267,16 @@ class Importer {
     lowering_.output_name = origin;
     const auto body = body_converters().find(c.number);
     const Converter* convert = converter_of(c);
-    const bool is_there = convert || body != body_converters().end();
+    const bool is_user = c.number == kCustom && !convert && options_.users && options_.users->has(c.custom);
+    const bool is_there = convert || is_user || body != body_converters().end();
     bool is_done = false;
     if (is_known || !is_there) {
       try {
-        HONE_USER_CHECK(is_there) << "the operator is not supported";
-        if (convert)
+        HONE_USER_CHECK(is_there) << "the operator is not supported"
+                                  << (c.number == kCustom ? ": --operators FILE may define it" : "");
+        if (is_user)
+          run_user_operator(c, origin);
+        else if (convert)
           run_operator(c, *convert);
         else
           run_body(c, body->second);

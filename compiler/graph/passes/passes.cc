@@ -39,6 +39,7 @@ constexpr Row kPasses[] = {
     {"simplify_sequences", &simplify_movement, OptLevel::kAll},
     {"fuse_elementwise", &fuse_elementwise, OptLevel::kFuse},
     {"simplify_chains", &simplify_chains, OptLevel::kSimplify},
+    {"compose_definitions", &compose_definitions, OptLevel::kFuse},
     {"sink_transposes", &sink_transposes, OptLevel::kFuse},
     {"simplify_moved", &simplify_movement, OptLevel::kFuse},
     {"fuse_epilogues", &fuse_epilogues, OptLevel::kFuse},

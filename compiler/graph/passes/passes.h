@@ -95,6 +95,10 @@ Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
 /// Also where f reads an input of g (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
+/// elementwise(f) behind an operator that a user defines, its only reader   ->   an operator with both definitions in
+/// one Also cheap functions, transposes, slices and repetitions in front of it, of which it reads each element about
+/// once.
+Graph compose_definitions(const Graph& g, const PassContext& context);
 /// elementwise(f) of a moved value, its only reader   ->   movement of elementwise(f)'s result
 /// When the value comes from an operator with an epilogue: fuse_epilogues then finds f behind it. Past views, too: the
 /// constant operands of f are repeated where several positions of the operator's result have the same.

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "compiler/model/pack/store_float.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/user_operator.h"
 #include "compiler/ops/windows/physical.h"
 
 namespace hone {
@@ -28,7 +29,7 @@ std::string widened(const std::string& text) {
 
 // Nothing where the operator has no f64.
 std::optional<Workload> in_f64(const Workload& w) {
-  if (!w.op->define) return std::nullopt;
+  if (!w.op->define || is_user_operator(w)) return std::nullopt;
   try {
     return Workload::parse_of(w.op, widened(to_string(w)));
   } catch (const UserError&) {

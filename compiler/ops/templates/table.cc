@@ -44,7 +44,7 @@ const std::vector<Row>& rows() {
       {{"resize_cpu", 1, &resize_cpu}, kCpus, {"resize"}},
       {{"generic_cpu", 1, &generic_workload_cpu},
        kCpus,
-       {"softmax", "log_softmax", "layer_norm", "rms_norm", "l2_norm", "argmax", "argmin", "top_k"}},
+       {"softmax", "log_softmax", "layer_norm", "rms_norm", "l2_norm", "argmax", "argmin", "top_k", "op"}},
       {{"attention_cpu", 1, &attention_cpu}, kCpus, {"attention"}},
       {{"cached_attention_cpu", 2, &cached_attention_cpu}, kCpus, {"cached_attention"}},
       {{"recurrent_cpu", 1, &recurrent_cpu}, kCpus, {"lstm", "gru", "rnn"}},
@@ -60,7 +60,7 @@ const std::vector<Row>& rows() {
       {{"generic_gpu", 1, &generic_workload_gpu},
        kGpus,
        {"dense_nbits", "attention", "lstm", "gru", "rnn", "softmax", "log_softmax", "layer_norm", "rms_norm", "l2_norm",
-        "argmax", "top_k", "argmin"}},
+        "argmax", "top_k", "argmin", "op"}},
       {{"cached_attention_gpu", 1, &cached_attention_gpu}, kGpus, {"cached_attention"}},
   };
   return table;

@@ -20,7 +20,8 @@ from support import Case
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 DOCS = os.path.join(ROOT, "docs")
 WITH_BLOCKS = {
-    "coming-from.md", "fleet.md", "passes.md", "picture.md", "python.md", "schedules.md", "ship.md", "slow-layer.md",
+    "coming-from.md", "fleet.md", "operators.md", "passes.md", "picture.md", "python.md", "schedules.md", "ship.md",
+    "slow-layer.md",
     "templates.md", "tutorial.md",
 }
 BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n\n?(?:```text\n(.*?)^```\n)?", re.M | re.S)
@@ -92,6 +93,7 @@ class Pages(Case):
         self.write("model.onnx", small_onnx.perceptron())
         self.write("silu.onnx", small_onnx.silu())
         self.write("blazeface.onnx", stand_ins.blazeface())
+        self.write("own.onnx", stand_ins.own_operators())
         self.write("ch_PP-OCRv4_rec_infer.onnx", stand_ins.recogniser())
         self.write("ppocr_keys_v1.txt", "\n".join(stand_ins.LETTERS).encode())
         line = stand_ins.line_of("HONE 2026")

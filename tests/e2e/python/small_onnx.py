@@ -70,13 +70,30 @@ def node(op, inputs, outputs, **attributes):
     )
 
 
+def own_node(domain, op, inputs, outputs, **attributes):
+    """A node of somebody's domain."""
+    return node(op, inputs, outputs, **attributes) + _bytes(7, domain)
+
+
+def function(domain, name, inputs, outputs, nodes, opset=17):
+    """A function of the model's."""
+    return (
+        _bytes(1, name)
+        + b"".join(_bytes(4, i) for i in inputs)
+        + b"".join(_bytes(5, o) for o in outputs)
+        + b"".join(_bytes(7, n) for n in nodes)
+        + _bytes(9, _bytes(1, "") + _number(2, opset))
+        + _bytes(10, domain)
+    )
+
+
 def value(name, elements, shape=None):
     """An input or output, of any rank where no shape is given."""
     dims = b"".join(_bytes(1, _bytes(2, d) if isinstance(d, str) else _number(1, d)) for d in shape or ())
     return _bytes(1, name) + _bytes(2, _bytes(1, _number(1, elements) + (b"" if shape is None else _bytes(2, dims))))
 
 
-def model(nodes, inputs, outputs, initializers=(), opset=17):
+def model(nodes, inputs, outputs, initializers=(), opset=17, functions=()):
     graph = (
         b"".join(_bytes(1, n) for n in nodes)
         + _bytes(2, "small")
@@ -84,7 +101,10 @@ def model(nodes, inputs, outputs, initializers=(), opset=17):
         + b"".join(_bytes(11, v) for v in inputs)
         + b"".join(_bytes(12, v) for v in outputs)
     )
-    return _number(1, 8) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, opset))
+    return (
+        _number(1, 8) + _bytes(7, graph) + _bytes(8, _bytes(1, "") + _number(2, opset))
+        + b"".join(_bytes(25, f) for f in functions)
+    )
 
 
 def perceptron(rows="batch", k=16, n=8):

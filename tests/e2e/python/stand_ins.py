@@ -1,7 +1,7 @@
 """Small models with the inputs and outputs of published ones, and with answers that mean something."""
 
 import numpy as np
-from small_onnx import FLOAT, integers, model, node, tensor, value
+from small_onnx import FLOAT, integers, model, node, own_node, tensor, value
 
 CELL = 8  # pixels of a cell of 16 x 16
 
@@ -88,6 +88,28 @@ def recogniser():
             tensor("w", [16, 3, 1, 1], np.repeat(2000 * grays / 3, 3)),
             tensor("b", [16], -1000 * grays**2),
             integers("to", [1, 16, -1]),
+        ],
+    )
+
+
+def own_operators(rows=16):
+    """A rotary embedding of pairs, a product, and a squared Relu; two of them are operators of my.domain."""
+    angles = np.arange(rows)[:, None] / 100.0 ** (np.arange(16) / 16)
+    weights = (np.arange(128)[:, None] - np.arange(64)) / 64
+    return model(
+        [
+            own_node("my.domain", "RotaryPair", ["x", "cos", "sin"], ["turned"], scale=1.0),
+            node("Reshape", ["turned", "to"], ["rows"]),
+            node("MatMul", ["rows", "w"], ["h"]),
+            own_node("my.domain", "SquaredRelu", ["h"], ["y"]),
+        ],
+        [value("x", FLOAT, [rows, 4, 32])],
+        [value("y", FLOAT, [rows, 64])],
+        [
+            tensor("cos", [rows, 16], np.cos(angles).ravel()),
+            tensor("sin", [rows, 16], np.sin(angles).ravel()),
+            tensor("w", [128, 64], weights.ravel()),
+            integers("to", [rows, 128]),
         ],
     )
 

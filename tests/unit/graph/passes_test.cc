@@ -13,7 +13,7 @@ TEST(GraphPasses, ByName) {
             "remove_dead, share_nodes, simplify_movement, fold_pads, fold_repeats, simplify_repeats, move_bytes, "
             "narrow_products, "
             "use_tables, recognize_rows, sequences_as_images, simplify_sequences, fuse_elementwise, simplify_chains, "
-            "sink_transposes, "
+            "compose_definitions, sink_transposes, "
             "simplify_moved, fuse_epilogues, fold_requantization, simplify_views, fuse_prologues, "
             "fuse_attention, fold_scales, lift_numbers, merge_siblings, choose_layouts, planar_products, "
             "join_transposes, simplify_conversions, fold_preprocessing, split_groups, "

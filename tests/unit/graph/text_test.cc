@@ -130,7 +130,7 @@ TEST(GraphText, WhatIsRefused) {
   const Refused cases[] = {
       {"", "0:1: the graph is missing: the first line is `graph NAME`"},
       {"input \"x\" %x f32[1]", "1:1: 'input \"x\" %x f32[1]' is not `graph`, which begins the first line"},
-      {"graph g\nx", "2:1: 'x' is none of `input`, `output` and a value, %NAME = …"},
+      {"graph g\nx", "2:1: 'x' is none of `input`, `output`, `definition` and a value, %NAME = …"},
       {"graph g\\q", "1:8: after \\ there is one of"},
       {"graph g\ninput \"x %x f32[1]", "2:19: the line's end is not `\"`, which ends the port's name"},
       {"graph g\ninput \"x\" x f32[1]", "2:11: 'x f32[1]' is not a value: they are called %NAME"},

@@ -39,8 +39,10 @@ const std::vector<Room>& rooms() {
       {"compiler/ops/templates/cpu", {"compiler/ops/templates"}},
       {"compiler/ops/templates/gpu", {"compiler/ops/templates"}},
       {"compiler/lower", {"compiler/schedule"}},
+      // Definitions that users give, for the nodes of models.
+      {"compiler/users", {"compiler/ops/rewrite", "compiler/lower"}},
       {"compiler/reference", {"compiler/ops/templates", "compiler/lower"}},
-      {"compiler/graph", {"compiler/ops/templates", "compiler/lower"}},
+      {"compiler/graph", {"compiler/ops/templates", "compiler/users"}},
       // The passes by their purpose; the room over them knows their order alone, from one header.
       {"compiler/graph/passes", {"compiler/graph"}},
       {"compiler/graph/passes/movement", {"compiler/graph/passes"}},

@@ -111,7 +111,8 @@ TEST(Workload, PartsOfLaterVersionsAreRefusedInOneLine) {
             "shape=1..8x64: ranges are not supported by this version");
   EXPECT_EQ(refusal_in_workload("dense(math=bf16x3)"), "math=bf16x3 is not supported by this version; allowed: f32");
   EXPECT_EQ(refusal_in_workload("op(name=my_norm,def=0123456789abcdef0123456789abcdef,rows=8)"),
-            "op(name=my_norm,...): an operator that its user defines: only his program has it");
+            "op(name=my_norm,...): an operator that its user defines: its definition is in a file "
+            "of --operators, or in his program");
   EXPECT_EQ(refusal_in_workload("op(name=my_norm)"),
             "op: its first attributes are name=NAME and def=HASH, 32 lower-case hexadecimal digits");
 }

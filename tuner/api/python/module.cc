@@ -33,13 +33,16 @@ void check(int32_t code) {
 
 // ---- building and tuning ----
 
-// How a call reports to Python: `line(str)` and `progress(dict)`, each callable or None. An exception from one of them,
+// How a call reports to Python: `line(str)` and `progress(dict)`, and how it asks for operators: `define(question: str)
+// -> str`; each callable or None. An exception from one of them,
 // or from a signal's handler (Ctrl-C), ends the call and is raised after it.
 class Listener {
  public:
-  Listener(py::object line, py::object progress, py::object passes = py::none())
+  explicit Listener(py::object line, py::object progress, py::object define = py::none(),
+                    py::object passes = py::none())
       : line_(std::move(line)),
         progress_(std::move(progress)),
+        define_(std::move(define)),
         passes_(std::move(passes), [this](py::error_already_set& e) { keep(e); }) {
     call_.size = sizeof call_;
     call_.data = this;
@@ -60,6 +63,14 @@ class Listener {
           d["seconds_left"] = p->seconds_left < 0 ? py::object(py::none()) : py::float_(p->seconds_left);
           l.progress_(d);
         });
+      };
+    if (!define_.is_none())
+      call_.define = [](void* self, const char* question, void* to, void (*write)(void*, const char*)) {
+        std::optional<std::string> answer;
+        static_cast<Listener*>(self)->guarded(
+            [&](Listener& l) { answer = py::cast<std::string>(l.define_(str_of(question))); });
+        if (answer) write(to, answer->c_str());
+        return answer ? int32_t{HONE_OK} : int32_t{HONE_STOPPED};
       };
     call_.stops = [](void* self) { return static_cast<Listener*>(self)->stops(); };
     call_.passes = passes_.get();
@@ -96,7 +107,7 @@ class Listener {
     return times_;
   }
 
-  py::object line_, progress_;
+  py::object line_, progress_, define_;
   GraphPasses passes_;
   HoneCall call_{};
   int times_ = 0;
@@ -138,8 +149,9 @@ py::str text_of(Listener& listener, const std::function<void(const std::function
   return str_of(text ? text : "");
 }
 template <class F>
-py::str text_of(const py::object& line, const py::object& progress, const F& f, const py::object& passes = py::none()) {
-  Listener listener(line, progress, passes);
+py::str text_of(const py::object& line, const py::object& progress, const F& f, const py::object& define = py::none(),
+                const py::object& passes = py::none()) {
+  Listener listener(line, progress, define, passes);
   const auto here = [](const std::function<void()>& work) {
     const NoGil no_gil;
     work();
@@ -148,13 +160,14 @@ py::str text_of(const py::object& line, const py::object& progress, const F& f, 
 }
 
 py::str compile(const std::string& model, const std::string& artifact, const std::vector<std::string>& options,
-                const py::object& line, const py::object& progress, const py::object& passes) {
+                const py::object& line, const py::object& progress, const py::object& define,
+                const py::object& passes) {
   const Options o(options);
   const char *const from = without_nul(model), *const to = without_nul(artifact);
   const auto build = [&](const HoneCall* call, char** out) {
     return hone_compile(from, to, o.data(), o.size(), call, out);
   };
-  return text_of(line, progress, build, passes);
+  return text_of(line, progress, build, define, passes);
 }
 
 py::str compile_operator(const std::string& workload, const std::string& artifact,
@@ -167,10 +180,10 @@ py::str compile_operator(const std::string& workload, const std::string& artifac
 }
 
 py::str tune(const std::vector<std::string>& options, const py::object& line, const py::object& progress,
-             const py::object& passes) {
+             const py::object& define, const py::object& passes) {
   const Options o(options);
   const auto search = [&](const HoneCall* call, char** out) { return hone_tune(o.data(), o.size(), call, out); };
-  return text_of(line, progress, search, passes);
+  return text_of(line, progress, search, define, passes);
 }
 
 py::str graph_node(const std::string& question) {
@@ -429,9 +442,10 @@ PYBIND11_MODULE(_hone, m) {
   translate_errors();
   m.def("version", &hone_version);
   m.def("compile", &compile, py::arg("model"), py::arg("artifact"), py::arg("options"), py::arg("on_line"),
-        py::arg("on_progress"), py::arg("passes") = py::none());
+        py::arg("on_progress"), py::arg("define") = py::none(), py::arg("passes") = py::none());
   m.def("compile_operator", &compile_operator);
-  m.def("tune", &tune, py::arg("options"), py::arg("on_line"), py::arg("on_progress"), py::arg("passes") = py::none());
+  m.def("tune", &tune, py::arg("options"), py::arg("on_line"), py::arg("on_progress"), py::arg("define") = py::none(),
+        py::arg("passes") = py::none());
   m.def("tune_template", &tune_template);
   m.def("tophub", &tophub);
   m.def("graph_node", &graph_node);

@@ -22,6 +22,7 @@
 #include "tuner/api/python/te_expr.h"
 #include "tuner/api/python/te_kernel.h"
 #include "tuner/api/python/te_knobs.h"
+#include "tuner/api/python/te_operator.h"
 #include "tuner/api/python/te_primitives.h"
 #include "tuner/api/python/te_schedule.h"
 #include "tuner/api/python/te_template.h"
@@ -108,6 +109,7 @@ PYBIND11_MODULE(_te, m) {
       .def("__str__", &Kernel::text);
   bind_knobs(m);
   bind_templates(m);
+  bind_operators(m);
   py::module_::import("hone.arguments")
       .attr("say_in_one_line")(m, py::make_tuple(m.attr("Schedule"), kernel, m.attr("Knobs")));
 }

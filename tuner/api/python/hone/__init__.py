@@ -9,6 +9,7 @@ from hone import _hone, graph, te
 from hone.building import compile, emit
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
 from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
+from hone.operators import Operator, op, save_operators
 from hone.passes import GraphPass, graph_pass
 from hone.table import Table
 from hone.te import lower, source
@@ -19,7 +20,7 @@ from hone.tuning import Outcome, tune
 __version__ = _hone.version()
 __all__ = [
     "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error", "GraphPass",
-    "InternalError", "Knobs", "Model", "NoDevice", "Outcome", "Report",
+    "InternalError", "Knobs", "Model", "NoDevice", "Operator", "Outcome", "Report",
     "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "emit",
-    "graph", "graph_pass", "lower", "open", "source", "te", "template", "tune",
+    "graph", "graph_pass", "lower", "op", "open", "save_operators", "source", "te", "template", "tune",
 ]

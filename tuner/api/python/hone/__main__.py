@@ -1,4 +1,5 @@
-"""``python3 -m hone compile model.onnx --passes my_passes.py``: tensorc and tuner with what is written in Python.
+"""``python3 -m hone compile model.onnx --operators my_ops.py --passes my_passes.py``: tensorc and tuner with operators
+and graph passes that are Python.
 
 All other words are tensorc's, or tuner's.
 """
@@ -9,25 +10,33 @@ from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from hone import _hone
 from hone.errors import BadInput, DatabaseError, Error, NoDevice
+from hone.operators import of_users, operators_of
 from hone.passes import Passes, passes_of
 
 
 class FileOption(NamedTuple):
     """An option that names files of Python; it may be given again."""
 
-    argument: str  # of run()
+    argument: str  # of the commands' functions
+    file: str  # in the help
     says: str  # in the help
-    read: Callable[[str], List[Any]]  # what is defined in a file
+    read: Callable[[str], List[Any]]  # a file's objects
 
 
 FILE_OPTIONS: Dict[str, FileOption] = {
-    "--passes": FileOption("passes", "graph passes: functions under @hone.graph_pass", passes_of),
+    "--operators": FileOption(
+        "operators", "FILE", "operators: functions under @hone.op in FILE.py, or a file of hone.save_operators",
+        operators_of,
+    ),
+    "--passes": FileOption("passes", "FILE.py", "graph passes: functions under @hone.graph_pass", passes_of),
 }
 
 USAGE = """python3 -m hone compile MODEL [-o FILE] [OPTION]... [WORDS OF tensorc]...
 python3 -m hone tune MODEL [OPTION]... [WORDS OF tuner]...
 
-""" + "".join(f"  {name + ' FILE.py':<22}{option.says}; may be given again\n" for name, option in FILE_OPTIONS.items())
+""" + "".join(
+    f"  {name + ' ' + option.file:<19}{option.says}; may be given again\n" for name, option in FILE_OPTIONS.items()
+)
 
 
 def _taken(words: List[str], name: str) -> Tuple[List[str], List[str]]:
@@ -46,19 +55,26 @@ def _taken(words: List[str], name: str) -> Tuple[List[str], List[str]]:
     return values, others
 
 
-def _compile(model, words, passes):
+def _called(function, before, words, operators, passes):
+    """Calls a function of the library with what is written in Python."""
+    given, define = of_users(operators, None)
+    words = [*(f"--operators={path}" for path in given.get("operators", ())), *words]
+    return function(*before, words, _say, None, define, Passes(passes) if passes else None)
+
+
+def _compile(model, words, **own):
     """Builds a model, or prints its graph."""
     outputs, words = _taken(words, "-o")
     output = outputs[-1] if outputs else os.path.splitext(os.path.basename(model))[0] + ".so"
-    text = _hone.compile(model, output, words, _say, None, Passes(passes) if passes else None)
+    text = _called(_hone.compile, (model, output), words, **own)
     # A description as JSON is the library's, for programs.
     first, _, others = text.partition("\n")
     sys.stdout.write(others if first.startswith("{") and "--json" not in words else text)
 
 
-def _tune(model, words, passes):
+def _tune(model, words, **own):
     """Tunes a model's layers, and prints the outcome as JSON."""
-    print(_hone.tune(["--model", model, *words], _say, None, Passes(passes) if passes else None).rstrip("\n"))
+    print(_called(_hone.tune, (), ["--model", model, *words], **own).rstrip("\n"))
 
 
 def _say(line):

@@ -6,16 +6,20 @@ import numpy
 
 _Line = Optional[Callable[[str], None]]
 _Told = Optional[Callable[[Dict[str, Any]], None]]
+_Define = Optional[Callable[[str], str]]
 _Param = Tuple[str, str, Tuple[int, ...], bool]
 
 def version() -> str: ...
 def compile(
-    model: str, artifact: str, options: Sequence[str], on_line: _Line, on_progress: _Told, passes: Any = None
+    model: str, artifact: str, options: Sequence[str], on_line: _Line, on_progress: _Told, define: _Define = None,
+    passes: Any = None,
 ) -> str: ...
 def compile_operator(
     workload: str, artifact: str, options: Sequence[str], on_line: _Line, on_progress: _Told
 ) -> str: ...
-def tune(options: Sequence[str], on_line: _Line, on_progress: _Told, passes: Any = None) -> str: ...
+def tune(
+    options: Sequence[str], on_line: _Line, on_progress: _Told, define: _Define = None, passes: Any = None
+) -> str: ...
 def tune_template(
     options: Sequence[str], answer: Callable[[str], str], on_line: _Line, on_progress: _Told
 ) -> str: ...

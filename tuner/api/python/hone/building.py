@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, Unio
 from hone import _hone, options, te
 from hone.errors import NO_GPU, WRONG_MACHINE, BadInput, NoDevice
 from hone.model import Model
+from hone.operators import of_users
 from hone.passes import GraphPass, Passes
 from hone.spelling import names_of_files
 
@@ -56,6 +57,8 @@ def compile(
     db: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
+    operators: Any = None,
+    replace: Optional[Mapping[str, Any]] = None,
     passes: OwnPasses = (),
     optimize: Optional[int] = None,
     check: bool = False,
@@ -87,6 +90,10 @@ def compile(
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
+        operators: definitions of the model's own operators: of ``@hone.op``, and paths of save_operators().
+        replace: definitions in the place of nodes of the model's, ``{"Softmax_3": softmax}``: of the node with this
+            name, of all whose names fit one with ``*``, or of all of an operator, ``"ai.onnx::Softmax"``; refused where
+            they compute something else on numbers at random.
         passes: graph passes of one's own, made by ``@hone.graph_pass``; a function without that has the model as it was
             read. hone.tune() takes the same ones, so that it tunes what is built.
         optimize: the passes of Hone's that run: 0 (what is needed), 1 (nodes are simplified), 2 (and joined), 3 (all,
@@ -116,9 +123,10 @@ def compile(
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
         if _is_workload(model):
             of_model = bind or bind_data or shapes or formats or quantize or calibrate or model_batch or own
-            if of_model or optimize is not None:
+            if of_model or operators or replace or optimize is not None:
                 raise TypeError(
-                    "bind, bind_data, shapes, model_batch, formats, quantize, calibrate, passes and optimize are of "
+                    "bind, bind_data, shapes, model_batch, formats, quantize, calibrate, operators, replace, passes "
+                    "and optimize are of "
                     "models, not of a workload"
                 )
             _hone.compile_operator(model, artifact, options.words(given, flags), on_line, on_progress)
@@ -127,10 +135,13 @@ def compile(
             path = _file_of(model, folder)
             given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
             given |= options.plain(quantize=quantize, calibrate=calibrate, optimize=optimize)
+            of_user, define = of_users(operators, replace)
+            given |= of_user
+            asked = (define, own if own else None)
             with names_of_files(options.file_names(path, bind_data, folder)):
-                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress, own if own else None)
+                _hone.compile(path, artifact, options.words(given, flags), on_line, on_progress, *asked)
             is_all_kept = os.path.dirname(path) != folder and options.is_all_paths(bind_data)
-            build = _reports(path, given, flags, own) if is_all_kept else None
+            build = _reports(path, given, flags, asked) if is_all_kept else None
         count = None if threads is None or not hasattr(threads, "__index__") else int(threads)
         try:
             return Model(artifact, count, build)
@@ -154,6 +165,8 @@ def emit(
     shapes: Optional[Shapes] = None,
     model_batch: Optional[int] = None,
     formats: Optional[Mapping[str, str]] = None,
+    operators: Any = None,
+    replace: Optional[Mapping[str, Any]] = None,
     passes: OwnPasses = (),
     optimize: Optional[int] = None,
     flags: Sequence[str] = (),
@@ -165,7 +178,7 @@ def emit(
         what: ``"graph"``: as it is built; ``"graph:after=NAME"``: behind this pass, of Hone's or of ``passes``;
             ``"graph:after=import"``: as it was read.
         target, bind, bind_data, shapes, model_batch, formats: of the model.
-        passes, optimize, flags: of the build.
+        operators, replace, passes, optimize, flags: of the build.
     """
     if what != "graph" and not what.startswith("graph:after="):
         raise ValueError(f"{what!r} is no graph; 'graph' and 'graph:after=PASS' are")
@@ -174,19 +187,20 @@ def emit(
         path = _file_of(model, folder)
         given = options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
         given |= options.plain(target=target, optimize=optimize, emit=what)
+        of_user, define = of_users(operators, replace)
         with names_of_files(options.file_names(path, bind_data, folder)):
-            words = options.words(given, flags)
-            return _hone.compile(path, os.path.join(folder, "model.so"), words, None, None, own if own else None)
+            words, out = options.words({**given, **of_user}, flags), os.path.join(folder, "model.so")
+            return _hone.compile(path, out, words, None, None, define, own if own else None)
 
 
-def _reports(model, given, flags, own):
+def _reports(model, given, flags, asked):
     """A function that builds the model again, with a report, and returns the page."""
     def build():
         folder = tempfile.mkdtemp(prefix="hone-")
         try:
             page = os.path.join(folder, "report.html")
             words = options.words({**given, "report": page}, flags)
-            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None, own if own else None)
+            _hone.compile(model, os.path.join(folder, "model.so"), words, None, None, *asked)
             # Names of the model may be any bytes.
             with open(page, encoding="utf-8", errors="replace") as f:
                 return f.read()

@@ -9,14 +9,13 @@
 """
 
 import functools
-import importlib.util
 import inspect
 import json
 import os
 from typing import Any, Callable, Iterable, List, Optional
 
-from hone.errors import BadInput
 from hone.graph import Graph
+from hone.scripts import objects_of
 
 __all__ = ["GraphPass", "graph_pass", "passes_of"]
 
@@ -82,20 +81,8 @@ def _file_of(function):
 
 
 def passes_of(path: str) -> List[GraphPass]:
-    """The passes that a file of Python defines, in order.
-
-    Raises:
-        BadInput: it defines none.
-    """
-    spec = importlib.util.spec_from_file_location("hone_own_passes", path)
-    if spec is None:
-        raise BadInput(f"{path} is no file of Python")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = [v for v in vars(module).values() if isinstance(v, GraphPass)]
-    if not found:
-        raise BadInput(f"{path} defines no graph pass: `@hone.graph_pass` above a function makes one")
-    return list(dict.fromkeys(found))
+    """The passes that a file of Python defines, in order. BadInput: it defines none."""
+    return objects_of(path, GraphPass, "graph pass: `@hone.graph_pass` above a function makes one")
 
 
 class Passes:

@@ -4,11 +4,13 @@ import contextlib
 import re
 
 # Whose values have names: `--bind batch=4` is bind={"batch": 4}.
-_NAMED = {"bind": "bind", "bind-data": "bind_data", "shape": "shapes", "input": "formats"}
+_NAMED = {
+    "bind": "bind", "bind-data": "bind_data", "shape": "shapes", "input": "formats", "replace": "replace",
+}
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
     "db": "db", "quantize": "quantize", "calibrate": "calibrate", "target": "target", "trials": "trials",
-    "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize",
+    "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize", "operators": "operators",
 }
 
 # A flag, and no part of a path; its value ends where the text goes on, perhaps behind `:`, `;` or `,`.

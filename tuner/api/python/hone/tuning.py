@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence
 from hone import _hone, options
 from hone.building import Bind, OwnPasses, Path, Shapes, _file_of, _is_workload
 from hone.errors import Error
+from hone.operators import of_users
 from hone.passes import Passes
 from hone.spelling import names_of_files
 from hone.table import ms_text
@@ -96,6 +97,8 @@ def tune(
     fleet: Optional[Path] = None,
     device: Optional[str] = None,
     db: Optional[Path] = None,
+    operators: Any = None,
+    replace: Optional[Mapping[str, Any]] = None,
     passes: OwnPasses = (),
     optimize: Optional[int] = None,
     flags: Sequence[str] = (),
@@ -112,7 +115,7 @@ def tune(
         trials: how many candidates to measure; what was measured before counts and is not repeated.
         seconds: how long it takes at most: searching, confirming the best and, of a model, timing the whole.
         target: ``"llvm"`` is the CPU that measures; ``"cuda"`` and ``"opencl"`` are its GPUs.
-        bind, bind_data, shapes, model_batch, formats: of a model, as compile() takes them.
+        bind, bind_data, shapes, model_batch, formats, operators, replace: of a model, as compile() takes them.
         threads: that candidates use; None: as many as there are CPUs.
         tracker: of a fleet, ``"host:9190"``; None: this machine measures.
         fleet: instead: a file of ``tracker init-tls`` with its address, certificates and token; None: what HONE_FLEET
@@ -144,11 +147,13 @@ def tune(
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
         given, files = {}, {}
         own = Passes(passes)
-        of_model = bind or bind_data or shapes or formats or model_batch or own or optimize is not None
-        answers = None
-        if of_model and (isinstance(what, (list, tuple, TemplateWorkload)) or _is_workload(what)):
+        of_model = bind or bind_data or shapes or formats or model_batch or operators or replace or own
+        answers = define = None
+        is_of_model = of_model or optimize is not None
+        if is_of_model and (isinstance(what, (list, tuple, TemplateWorkload)) or _is_workload(what)):
             raise TypeError(
-                "bind, bind_data, shapes, model_batch, formats, passes and optimize are of models, not of a workload"
+                "bind, bind_data, shapes, model_batch, formats, operators, replace, passes and optimize are of models, "
+                "not of a workload"
             )
         if isinstance(what, (list, tuple)):
             path = os.path.join(folder, "tasks.txt")
@@ -166,6 +171,8 @@ def tune(
             path = _file_of(what, folder)
             given["model"] = path
             given |= options.of_model(bind, shapes, formats, model_batch) | options.of_data(bind_data, folder)
+            of_user, define = of_users(operators, replace)
+            given |= of_user
             files = options.file_names(path, bind_data, folder)
         given |= options.plain(
             trials=trials, seconds=seconds, target=target, tracker=tracker, fleet=fleet, device=device, db=db,
@@ -185,7 +192,7 @@ def tune(
                 if answers:
                     said = _hone.tune_template(words, answers, None, hears)
                 else:
-                    said = _hone.tune(words, None, hears, own if own else None)
+                    said = _hone.tune(words, None, hears, define, own if own else None)
                 return Outcome(json.loads(said))
         except Error:
             if answers and answers.raised:

@@ -1,0 +1,22 @@
+// Definitions in the place of a model's own nodes: whether they compute the same.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/ops/definition.h"
+
+namespace hone::frontend {
+
+/// An input of a definition that stands for a node: a constant, or the graph's next input.
+using KnownInput = std::optional<TensorData>;
+
+/// Runs the graph of a node's own meaning and the definition in the interpreter, on numbers at random. `known`: the
+/// definition's inputs; those that are not known are the graph's inputs, in order. False where that would take more
+/// than
+/// `*work` operations, which are left: nothing was compared. UserError, one line with the largest error, where they
+/// differ by more than rounding.
+bool compare_with_own(const Graph& own, const Definition& d, const std::vector<KnownInput>& known, double* work);
+
+}  // namespace hone::frontend
