@@ -32,6 +32,15 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     HONE_USER_CHECK(n->parent->children.size() == 1)
         << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   }
+  for_each_block(innermost, [&](Block& b, TreeNode*) {
+    std::vector<TreeNode*> before, now;
+    for (auto n = slots.rbegin(); n != slots.rend(); ++n)
+      if (b.keeps_order_of((*n)->var.get())) before.push_back(*n);
+    for (TreeNode* n : nodes)
+      if (b.keeps_order_of(n->var.get())) now.push_back(n);
+    HONE_USER_CHECK(before == now) << "reorder: the loops of the scan of stage '" << b.name
+                                   << "' are to stay in their order: its steps follow each other";
+  });
   // Loops differ by variable, extent, kind, number and annotation only: exchange those between the positions.
   struct Face {
     Var var;

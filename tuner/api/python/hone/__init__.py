@@ -8,9 +8,9 @@
 from hone import _hone, te
 from hone.building import compile
 from hone.errors import AllFailed, BadInput, DatabaseError, Error, InternalError, NoDevice
-from hone.model import Device, DeviceArray, Model, Report, TensorInfo, Variant, open
+from hone.model import Device, DeviceArray, Library, Model, Report, TensorInfo, Variant, open
 from hone.table import Table
-from hone.te import lower, source
+from hone.te import lower, save_kernels, source
 from hone.templates import Knobs, Template, TemplateWorkload, build, template
 from hone.tophub import Tophub, best
 from hone.tuning import Outcome, tune
@@ -18,7 +18,7 @@ from hone.tuning import Outcome, tune
 __version__ = _hone.version()
 __all__ = [
     "AllFailed", "BadInput", "DatabaseError", "Device", "DeviceArray", "Error",
-    "InternalError", "Knobs", "Model", "NoDevice", "Outcome", "Report",
+    "InternalError", "Knobs", "Library", "Model", "NoDevice", "Outcome", "Report",
     "Table", "Template", "TemplateWorkload", "TensorInfo", "Tophub", "Variant", "best", "build", "compile", "lower",
-    "open", "source", "te", "template", "tune",
+    "open", "save_kernels", "source", "te", "template", "tune",
 ]
