@@ -232,13 +232,16 @@ class Scans(unittest.TestCase):
             (lambda: s.bind(ti, "thread"), "bind: .* runs over the scan"),
             (lambda: (s.reorder(i, ti), s.vectorize(ti)), "vectorize: .* runs over the scan"),
             (lambda: s.reorder(ti, to), "reorder: the loops of the scan of stage 'C' are to stay in their order"),
+            (lambda: s.reorder(i, to), "reorder: the loops of the scan"),  # past the loop between them
             (lambda: s.compute_at("C", s.loops("E")[0]), "compute_at: .* it is a scan"),
             (lambda: s.compute_inline("C"), "compute_inline: stage 'C' is a scan"),
             (lambda: s.reverse_compute_inline("E"), "that is a scan"),
             (lambda: s.cache_write("C", "stack"), "cache_write: stage 'C' is a scan"),
             (lambda: s.pad("C", [8, 8]), "pad: stage 'C': it is a scan"),
-            (lambda: s.rfactor("C", to), "not a reduction"), (lambda: s.decompose_reduction("C", to), "not a reduction"),
-            (lambda: s.double_buffer("C"), "is a scan"), (lambda: s.tile(to, ti, 2, 2), "tile: both loops run over the"),
+            (lambda: s.rfactor("C", to), "not a reduction"),
+            (lambda: s.decompose_reduction("C", to), "not a reduction"),
+            (lambda: s.double_buffer("C"), "is a scan"),
+            (lambda: s.tile(to, ti, 2, 2), "tile: both loops run over the scan"),
             (lambda: s.cache_read("C", "C", "stack"), "writes 'C'"),
         ):
             with self.subTest(text), self.assertRaisesRegex(hone.BadInput, text) as raised:
@@ -349,7 +352,7 @@ class Sizes(unittest.TestCase):
 
     def test_what_is_wrong_is_said(self):
         A, B, C = self.product()
-        n = te.var("n")
+        n, F = te.var("n"), te.placeholder(4, name="F")
         for call, error, text in (
             (lambda: te.Schedule(C), hone.BadInput, "sizes: m, k, n have no number"),
             (lambda: te.Schedule(C, sizes={"m": 1, "n": 2}), hone.BadInput, "sizes: k has no number"),
@@ -360,11 +363,11 @@ class Sizes(unittest.TestCase):
             (lambda: te.Schedule(C, sizes={"m": 2**70, "n": 2, "k": 3}), ValueError, "too large"),
             (lambda: te.Schedule(C, sizes=3), TypeError, "sizes must be a dict of names and numbers, not int"),
             (lambda: te.Schedule(te.compute(4, lambda i: A[0, 0]), sizes={}), hone.BadInput, "m, k have no number"),
-            (lambda: te.Schedule(te.compute(4, lambda i: te.placeholder(4)[i]), sizes={"n": 1}), hone.BadInput, "no 'n'"),
+            (lambda: te.Schedule(te.compute(4, lambda i: F[i]), sizes={"n": 1}), hone.BadInput, "there is no 'n'"),
             (lambda: te.placeholder((A[0, 0].astype("int64"),)), TypeError, "made of numbers and sizes"),
             (lambda: te.placeholder((1.5,)), TypeError, "a whole number or a size, not float"),
             (lambda: te.var("a b"), hone.BadInput, "a size is a word"), (lambda: te.var(3), TypeError, "str"),
-            (lambda: te.Schedule(te.compute(n, lambda i: te.placeholder(4)[i]), sizes={"n": 5}), hone.BadInput, "bounds"),
+            (lambda: te.Schedule(te.compute(n, lambda i: F[i]), sizes={"n": 5}), hone.BadInput, "bounds"),
         ):
             with self.subTest(text), self.assertRaisesRegex(error, text) as raised:
                 call()

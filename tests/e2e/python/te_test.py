@@ -380,8 +380,8 @@ class Arguments(unittest.TestCase):
     def test_of_definitions_and_kernels(self):
         m = Matmul()
         for call, line in (
-            (lambda: te.placeholder([[2]], name="x"), "placeholder 'x': an extent is a whole number or a size, not list"),
-            (lambda: te.reduce_axis(None, name="x"), "axis 'x': an extent is a whole number or a size, not NoneType"),
+            (lambda: te.placeholder([[2]], "x"), "placeholder 'x': an extent is a whole number or a size, not list"),
+            (lambda: te.reduce_axis(None, "x"), "axis 'x': an extent is a whole number or a size, not NoneType"),
             (lambda: te.where(1, 2), "where: b is missing; it takes condition, a, b"),
             (lambda: te.Schedule(3), "Schedule: outputs must be a tensor or a list of tensors, not int"),
             (lambda: te.Schedule("C"), "Schedule: outputs must be a tensor or a list of tensors, not str"),
