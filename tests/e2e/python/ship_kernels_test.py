@@ -135,7 +135,8 @@ class Example(Shipped):
         ran = subprocess.run(
             [sys.executable, program, "100"], capture_output=True, text=True, check=False, cwd=self.folder
         )
-        self.assertRegex(ran.stdout, r"(?s)split\(i, 16\).*vectorize.*\n100 sums are right, in [\d.]+ us\n$", ran.stderr)
+        wanted = r"(?s)split\(i, 16\).*vectorize.*\n100 sums are right, in [\d.]+ us\n$"
+        self.assertRegex(ran.stdout, wanted, ran.stderr)
         self.assertTrue(os.path.exists(self.path("vector_add.h")))
 
 
@@ -205,6 +206,12 @@ class Libraries(Shipped):
                 _ = ops["relu"]
         with self.assertRaisesRegex(ValueError, "closed"):
             ops.softmax(x)
+        # libhone's own words, and one by its name.
+        with self.assertRaisesRegex(hone.BadInput, "is a library of 3 artifacts, .* by name: matmul, softmax, packed"):
+            hone.Model(self.path("ops.so"))
+        with self.assertRaisesRegex(hone.BadInput, "has no artifact 'relu'"):
+            hone.Model(self.path("ops.so"), name="relu")
+        np.testing.assert_allclose(hone.Model(self.path("ops.so"), name="softmax")(x), softmax_of(x), rtol=1e-5)
 
     def test_each_form_is_called_from_c(self):
         functions = self.functions()
@@ -226,8 +233,8 @@ class Libraries(Shipped):
                     np.testing.assert_allclose(got, a @ b, rtol=1e-5, atol=1e-5)
         with open(self.path("ops.h"), encoding="utf-8") as f:
             header = f.read()
-        for line in ("int32_t matmul_run(", "int32_t softmax_run(", "int32_t packed_prepack0(", "HoneRuntime* ops_pool("):
-            self.assertEqual(header.count(line), 1, line)
+        for name in ("matmul_run", "softmax_run", "packed_prepack0", "ops_pool"):
+            self.assertEqual(header.count(f" {name}("), 1, name)
 
     def test_numbers_of_threads_are_variants(self):
         kernels = [product(32, 16, 8, threads=1), product(32, 16, 8, threads=2)]
@@ -254,7 +261,8 @@ class Libraries(Shipped):
             ({"f": [a, a]}, "'f' has variants with inputs of the same shapes and threads"),
             ({"f": [a, b]}, "'f': variants of one function have the same inputs and outputs"),
             ({"f": a, "f_run": b}, "'f' and 'f_run' would both have the name f_run"),
-            ({"f": a, "F": b}, "'f' and 'F' would have the same macros"), ({"int": a}, "'int' cannot be a function of C"),
+            ({"f": a, "F": b}, "'f' and 'F' would have the same macros"),
+            ({"int": a}, "'int' cannot be a function of C"),
             ({"a b": a}, "'a b' cannot be"), ({"": a}, "'' cannot be"), ({"hone_f": a}, "no hone_"),
             ({"exp": a}, "cannot be called 'exp'"), ({"ops_pool": a}, "would both have the name ops_pool"),
             ({"f": a, "g": elsewhere}, "kernels of one file are for one target"),
@@ -281,7 +289,8 @@ class OtherMachines(Shipped):
         a, b = random(12, 20), random(20, 16)
         arm, qemu = ("aarch64-linux-gnu-gcc",), ("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu")
         kernel.save(self.path("k.o"))
-        self.compiled("k", "k.h", ["k.o", "k_plain.o", "k_run.o", "k_pool.o"], "K_PLAIN_WORKSPACE_BYTES", "k_pool(2)", arm)
+        objects = ["k.o", "k_plain.o", "k_run.o", "k_pool.o"]
+        self.compiled("k", "k.h", objects, "K_PLAIN_WORKSPACE_BYTES", "k_pool(2)", arm)
         got = self.run_program([a, b], (12, 16), before=qemu)
         np.testing.assert_allclose(got, a @ b, rtol=1e-5, atol=1e-5)
         hone.save_kernels(self.path("ops.so"), {"mul": kernel, "softmax": softmax(6, 10, ARM)})
