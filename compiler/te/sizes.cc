@@ -7,8 +7,6 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "compiler/arith/bounds.h"
-#include "compiler/arith/simplify.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ir/printer.h"
@@ -77,11 +75,33 @@ class Binder {
   }
 
  private:
+  // Arithmetic that wraps around would be another extent.
   int64_t number_of(const Expr& e) const {
-    Rewriter rewrite(*this, nullptr, nullptr);
-    const auto number = as_const_int(simplify(rewrite(e), Facts()));
-    HONE_USER_CHECK(number) << "sizes: " << to_string(e) << " is no whole number";
-    return *number;
+    if (const auto number = as_const_int(e)) return *number;
+    if (const VarNode* v = as<VarNode>(e)) return numbers_.at(v->name);
+    const Binary* b = as<Binary>(e);
+    HONE_USER_CHECK(b) << "sizes: an extent " << to_string(e) << " is more than whole numbers, + - * // %";
+    const int64_t x = number_of(b->a), y = number_of(b->b);
+    int64_t result = 0;
+    bool is_known = true;
+    switch (b->op) {
+      case BinaryOp::kAdd: is_known = !__builtin_add_overflow(x, y, &result); break;
+      case BinaryOp::kSub: is_known = !__builtin_sub_overflow(x, y, &result); break;
+      case BinaryOp::kMul: is_known = !__builtin_mul_overflow(x, y, &result); break;
+      case BinaryOp::kMin: result = std::min(x, y); break;
+      case BinaryOp::kMax: result = std::max(x, y); break;
+      case BinaryOp::kFloorDiv:
+        is_known = y > 0;
+        if (is_known) result = floor_div(x, y);
+        break;
+      case BinaryOp::kFloorMod:
+        is_known = y > 0;
+        if (is_known) result = x - y * floor_div(x, y);
+        break;
+      default: is_known = false;
+    }
+    HONE_USER_CHECK(is_known) << "sizes: an extent " << to_string(e) << " is none: " << x << " and " << y;
+    return result;
   }
 
   void set_extents(TensorNode* node) const {

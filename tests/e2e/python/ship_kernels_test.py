@@ -270,9 +270,11 @@ class Libraries(Shipped):
             with self.subTest(text), self.assertRaisesRegex(hone.BadInput, text) as raised:
                 hone.save_kernels(self.path("ops.so"), functions)
             self.assertNotIn("\n", str(raised.exception))
-        for functions in ({"f": 3}, {"f": te.placeholder(3)}, 3):
+        for functions in ({"f": 3}, {"f": te.placeholder(3)}, {3: a}, 3):
             with self.assertRaises(TypeError):
                 hone.save_kernels(self.path("ops.so"), functions)
+        with self.assertRaisesRegex(ValueError, "a NUL"):
+            a.save(self.path("a\0.so"))
         with self.assertRaisesRegex(hone.BadInput, "ends with none"):
             hone.save_kernels(self.path("ops.txt"), {"f": a})
         self.assertEqual([f for f in os.listdir(self.folder) if "ops" in f], [])

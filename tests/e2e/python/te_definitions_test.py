@@ -254,16 +254,24 @@ class Scans(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         X = te.placeholder((4, 4), name="X")
         k = te.reduce_axis(4)
+        before = []
         for call, error, text in (
             (lambda: te.scan((4, 4), lambda p, t, i: p + X[t, i], axis=2), ValueError, "there is no axis 2 of 2"),
             (lambda: te.scan((4, 4), lambda p, t, i: p > X[t, i]), hone.BadInput, "its first value is f32, the next"),
             (lambda: te.scan((4, 4), lambda p, t, i: p, init=lambda i: X[i, i] > 0), hone.BadInput, "scan of bools"),
             (lambda: te.scan((4, 4), lambda p, t, i: te.sum(X[i, k], axis=k)), TypeError, "a reduction is a stage"),
             (lambda: te.scan((4, 4), lambda p, t, i: X), TypeError, "index it"),
+            (lambda: te.scan((4, 4), lambda p, t, i: p, axis="0"), TypeError, "scan: axis must be an int, not str"),
+            (lambda: te.scan((4, 4), lambda p, t, i: (before.append(p), p)[1]), None, ""),
+            (lambda: te.Schedule(te.compute(4, lambda i: before[0])), hone.BadInput, "'t' is used outside its loop"),
             (lambda: te.Schedule(te.scan((4, 4), lambda p, t, i: p + X[t + 1, i])), hone.BadInput, "out of bounds"),
         ):
-            with self.subTest(text), self.assertRaisesRegex(error, text):
-                call()
+            with self.subTest(text):
+                if error is None:
+                    call()
+                    continue
+                with self.assertRaisesRegex(error, text):
+                    call()
 
     def test_a_gpu_s_threads_have_one_each(self):
         C = self.sums(20, 64)

@@ -31,6 +31,8 @@ ModuleFiles files_at(const py::object& path, const Target& target, const std::st
     throw py::value_error("denormals: '" + denormals + "'; there are zero and keep");
   ModuleFiles files{.target = target, .host = host_target(1)};
   files.path = py::module_::import("os").attr("fspath")(path).cast<std::string>();
+  if (files.path.find('\0') != files.path.npos)
+    throw py::value_error("there is a NUL behind '" + files.path.substr(0, files.path.find('\0')) + "'");
   const std::string end = std::filesystem::path(files.path).extension();
   files.form = end == ".so" ? "so" : end == ".o" ? "obj" : end == ".c" && !target.is_gpu() ? "c" : "";
   HONE_USER_CHECK(!files.form.empty()) << "'" << files.path << "' ends with none of .so, .o"

@@ -76,7 +76,7 @@ Extent extent_of(const py::handle& given, const std::string& of) {
   return {number, make_int(number), false};
 }
 
-std::vector<Extent> extents_of(const py::iterable& given, const std::string& of) {
+std::vector<Extent> extents_of(const py::object& given, const std::string& of) {
   std::vector<Extent> out;
   for (const py::handle e : given) out.push_back(extent_of(e, of));
   return out;
@@ -207,7 +207,7 @@ py::tuple as_arguments(const std::vector<Expr>& indices) {
   return out;
 }
 
-PyTensor compute_py(const py::object& given, const py::iterable& shape, const std::vector<std::string>& names,
+PyTensor compute_py(const py::object& given, const py::object& shape, const std::vector<std::string>& names,
                     const py::function& body) {
   const std::string name = name_from(given);
   const std::vector<Extent> extents = extents_of(shape, "compute '" + name + "'");
@@ -229,8 +229,8 @@ PyTensor compute_py(const py::object& given, const py::iterable& shape, const st
   return {reduction.place == Place::kNone ? finished(draft) : place_of(draft, reduction)};
 }
 
-PyTensor scan_py(const py::object& given, const py::iterable& shape, const std::vector<std::string>& names,
-                 int64_t axis, const py::object& init, const std::string& type, const py::function& update) {
+PyTensor scan_py(const py::object& given, const py::object& shape, const std::vector<std::string>& names, int64_t axis,
+                 const py::object& init, const std::string& type, const py::function& update) {
   const std::string name = name_from(given);
   const std::vector<Extent> extents = extents_of(shape, "scan '" + name + "'");
   element_count(numbers_of(extents));
@@ -404,7 +404,7 @@ PyExpr element(const PyTensor& t, const py::object& at) {
   return out;
 }
 
-PyTensor placeholder_py(const py::object& given, const py::iterable& shape, const std::string& type, bool is_constant) {
+PyTensor placeholder_py(const py::object& given, const py::object& shape, const std::string& type, bool is_constant) {
   const std::string name = name_from(given);
   const std::vector<Extent> extents = extents_of(shape, "placeholder '" + name + "'");
   if (extents.empty()) throw py::value_error("a placeholder has a dimension at least");

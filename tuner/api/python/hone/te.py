@@ -283,6 +283,8 @@ def save_kernels(
     """
     functions = []
     for name, given in dict(kernels).items():
+        if not isinstance(name, str):
+            raise TypeError(f"functions have names, not {name!r}")
         variants = [given] if isinstance(given, Kernel) else list(given)
         for k in variants:
             if not isinstance(k, Kernel):
