@@ -154,6 +154,29 @@ class OneKernel(Shipped):
         self.compiled("s", "libs.h", ["libs.so"], "S_PLAIN_WORKSPACE_BYTES", flags=["-Wl,-rpath," + self.folder])
         np.testing.assert_allclose(self.run_program([a, b], (12, 16)), a @ b, rtol=1e-5, atol=1e-5)
 
+    def test_scans_and_places_are_the_same_in_c(self):
+        X = te.placeholder((12, 16), name="X")
+        S = te.scan((12, 16), lambda previous, t, i: te.maximum(previous, 0.0) * 0.5 + X[t, i], name="S")
+        r = te.reduce_axis(12, name="r")
+        C = te.compute((16,), lambda i: te.argmax(S[r, i], axis=r), name="C")
+        s = te.Schedule(C)
+        t, i = s.loops("S")
+        outer, lanes = s.split(i, 4)
+        s.reorder(outer, t, lanes)
+        s.vectorize(lanes)
+        kernel = hone.build(s, threads=1)
+        x = random(12, 16)
+        x[4, 3] = np.nan
+        y, state = np.empty_like(x), np.zeros(16, np.float32)
+        for row in range(12):
+            y[row] = state = np.maximum(state, np.float32(0)) * np.float32(0.5) + x[row]
+        np.testing.assert_array_equal(kernel(x), np.argmax(y, 0))
+        kernel.save(self.path("k.c"))
+        self.compiled("k", "k.h", ["k.c"], "K_PLAIN_WORKSPACE_BYTES", flags=["-Wno-unused-function"])
+        np.testing.assert_array_equal(self.run_program([x], (16,), np.int64), np.argmax(y, 0))
+        kernel.save(self.path("k.so"))
+        np.testing.assert_array_equal(hone.open(self.path("k.so"))(x), np.argmax(y, 0))
+
     def test_names_of_tensors_end_no_comment(self):
         A = te.placeholder((4,), name="A*/ int x; /*")
         hone.build(te.Schedule(te.compute((4,), lambda i: A[i] * 2, name="B"))).save(self.path("k.c"))

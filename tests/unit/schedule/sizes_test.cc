@@ -68,7 +68,8 @@ TEST(Sizes, AreAllThatIsGiven) {
   EXPECT_EQ(refusal({{"n", 1}}), "sizes: m has no number");
   EXPECT_EQ(refusal({{"n", 1}, {"m", 1}, {"k", 1}}), "sizes: there is no 'k' in the definition; there are n, m");
   EXPECT_THAT(refusal({{"n", 1}, {"m", -2}}), HasSubstr("of 'y' is 0"));
-  EXPECT_THAT(refusal({{"n", 1}, {"m", INT64_MAX}}), HasSubstr("is none: 2 and 9223372036854775807")) << "it would wrap";
+  EXPECT_THAT(refusal({{"n", 1}, {"m", INT64_MAX}}), HasSubstr("is none: 2 and 9223372036854775807"))
+      << "it would wrap";
 }
 
 }  // namespace
