@@ -249,18 +249,46 @@ static int32_t make_ready(HoneModel* m, void* library, const char* path, const H
   return runtime ? HONE_OK : take_gpu(m, where);
 }
 
-/* `name` null: the artifact there is. */
-static int32_t open_path(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model) {
-  char words[384], of_file[kMostName], with_folder[4096];
+/* dlopen()s the file. */
+static int32_t load_path(const char* path, void** library) {
+  char words[384], with_folder[4096];
   const int32_t code = hone_check_shared_object(path, words, sizeof words);
   if (code != HONE_OK) return fail(code, "'%s' %s", path, words);
   /* A name without a slash would be searched for in the system's folders. */
   const int length = snprintf(with_folder, sizeof with_folder, "%s%s", strchr(path, '/') ? "" : "./", path);
   if (length < 0 || (size_t)length >= sizeof with_folder) return fail(HONE_NOT_FOUND, "the path is too long");
-  void* const library = hone_load(with_folder);
-  if (!library) {
-    const char* const why = dlerror();
-    return fail(HONE_NO_ARTIFACT, "'%s' cannot be loaded: %s", path, why ? why : "no reason is known");
+  *library = hone_load(with_folder);
+  if (*library) return HONE_OK;
+  const char* const why = dlerror();
+  return fail(HONE_NO_ARTIFACT, "'%s' cannot be loaded: %s", path, why ? why : "no reason is known");
+}
+
+/* Null: the file is no library of several artifacts that this version knows. */
+static const HoneLibrary* library_in(void* library) {
+  const HoneLibrary* const l = dlsym(library, "hone_this_library");
+  return l && l->abi_version == HONE_LIBRARY_ABI ? l : NULL;
+}
+
+/* That a library is not opened as one artifact. */
+static int32_t name_one_of(const HoneLibrary* l, const char* path) {
+  char names[512] = "";
+  size_t end = 0;
+  for (int32_t i = 0; i < l->count && end < sizeof names; ++i)
+    end += (size_t)snprintf(names + end, sizeof names - end, "%s%s", i ? ", " : "", l->artifacts[i]->name);
+  return fail(HONE_NO_ARTIFACT, "'%s' is a library of %d artifacts, which are opened by name: %s", path, (int)l->count,
+              names);
+}
+
+/* `name` null: the artifact there is. */
+static int32_t open_path(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model) {
+  char of_file[kMostName];
+  void* library = NULL;
+  const int32_t loaded = load_path(path, &library);
+  if (loaded != HONE_OK) return loaded;
+  if (!name && library_in(library)) {
+    const int32_t refused = name_one_of(library_in(library), path);
+    dlclose(library);
+    return refused;
   }
   const HoneArtifact* artifact = name ? NULL : dlsym(library, "hone_this_artifact");
   if (!artifact) {
@@ -304,6 +332,19 @@ int32_t hone_open_named(const char* path, const char* name, HoneModel** model) {
   if (!path || !name || !model)
     return fail(HONE_BAD_ARGUMENTS, "hone_open_named: a path, a name and a place for the model are needed");
   return open_path(path, name, NULL, model);
+}
+
+int32_t hone_names(const char* path, void (*tell)(void* data, const char* name), void* data) {
+  if (!path || !tell) return fail(HONE_BAD_ARGUMENTS, "hone_names: a path and a function are needed");
+  void* library = NULL;
+  const int32_t loaded = load_path(path, &library);
+  if (loaded != HONE_OK) return loaded;
+  const HoneLibrary* const l = library_in(library);
+  if (l)
+    for (int32_t i = 0; i < l->count; ++i) tell(data, l->artifacts[i]->name);
+  const int is_library = l != NULL;
+  dlclose(library);
+  return is_library ? HONE_OK : fail(HONE_NO_ARTIFACT, "'%s' is no library of several artifacts", path);
 }
 
 int32_t hone_open_on(const char* path, const char* name, const HoneRuntime* runtime, HoneModel** model) {

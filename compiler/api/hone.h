@@ -38,15 +38,19 @@ typedef struct HoneModel HoneModel;
 
 /* Opens the shared object at `path` (also relative, with or without a slash). An artifact is found by itself in what
    `tensorc --emit so` wrote, whatever the file is called now; in another shared object by the file's name, libNAME.so
-   or NAME.so. Weights in a file of their own are looked for beside it, under the name that the file had when it was
-   built, unless the program has called NAME_weights. `*model` is to be closed by hone_close; null where this fails. An
-   artifact with a thread pool stays loaded after that; a file that was built anew under its path is another one. One
-   for a GPU is opened with libhone_gpu (hone_gpu.h), which is looked for in the program, beside this library and where
-   the loader looks: it opens the first device of the artifact's kind, which all models of the process share, and loads
-   the artifact there. HONE_NO_GPU, and what to do, where the library, a driver or a device is missing. */
+   or NAME.so. A library of several (hone_runtime.h) is refused: hone_open_named opens each. Weights in a file of their
+   own are looked for beside it, under the name that the file had when it was built, unless the program has called
+   NAME_weights. `*model` is to be closed by hone_close; null where this fails. An artifact with a thread pool stays
+   loaded after that; a file that was built anew under its path is another one. One for a GPU is opened with libhone_gpu
+   (hone_gpu.h), which is looked for in the program, beside this library and where the loader looks: it opens the first
+   device of the artifact's kind, which all models of the process share, and loads the artifact there. HONE_NO_GPU, and
+   what to do, where the library, a driver or a device is missing. */
 HONE_API int32_t hone_open(const char* path, HoneModel** model);
 /* The artifact NAME of a shared object, which may hold several. */
 HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);
+/* Calls `tell` with the name of each artifact of the library at `path` (hone_runtime.h), in order; hone_open_named
+   opens them. The name lives during the call alone. HONE_NO_ARTIFACT of a file that is no library. */
+HONE_API int32_t hone_names(const char* path, void (*tell)(void* data, const char* name), void* data);
 /* An artifact for a GPU that the caller has opened: hone_gpu_runtime_new's, or a host's own HoneGpu. `runtime` outlives
    the model; runs that bring no GPU of their own use it. `name` null: the only artifact. For an artifact for CPUs it
    is hone_open. */

@@ -1,4 +1,4 @@
-// Artifacts that are linked or loaded elsewhere: an object or shared object, a C header and a description.
+// Artifacts that are linked or loaded elsewhere: objects, C or a shared object, and a description.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 #include "base/file_set.h"
 #include "base/status.h"
 #include "compiler/codegen/device/device_code.h"
+#include "compiler/codegen/llvm/link/link.h"
 #include "compiler/ir/denormals.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
@@ -42,6 +43,9 @@ std::string c_source_head(const std::string& name, const std::string& what);
 /// The objects of artifact_objects for NAME as a shared object, one of `files`. Throws as link_shared.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot, FileSet& files);
+/// The same with options but for the threads, which are the objects'.
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, LinkOptions options,
+                   const std::string& output_path, FileSet& files);
 /// The same as a file of its own.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
                    const std::string& output_path, const std::string& sysroot);
@@ -55,8 +59,10 @@ std::vector<std::string> object_paths(const std::vector<ArtifactObject>& objects
 /// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
 std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);
 
-/// Their declarations in a C header, with their contracts; or why there are none (`in_c`: the artifact is in C).
-std::string pool_declarations(const Target& target, const std::string& name, bool in_c = false);
+/// For a GPU: NAME, NAME_plain, NAME_gpu, NAME_prepack<i> and, unless `json` is empty, NAME_json.
+std::vector<std::string> gpu_module_objects(const Module& m, const Target& target, const Target& host,
+                                            const GpuArtifactCode& code, const std::string& name,
+                                            const std::string& json);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
 /// NAME_gpu; NAME_json and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs in
@@ -64,14 +70,5 @@ std::string pool_declarations(const Target& target, const std::string& name, boo
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
                                               const GpuArtifactCode& code, const std::string& name,
                                               const std::string& json);
-
-/// A C header with the declarations and contracts of the entries; of an artifact in C with `in_c`.
-std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload,
-                            bool in_c = false, Denormals denormals = kUsualDenormals);
-
-/// The line of a C header's comment when Module::assume_finite is set.
-inline constexpr std::string_view kAssumesFinite = "Inputs are taken to be finite: what becomes of a NaN is not said.";
-/// The line of a C header's comment about denormals; empty for a GPU's artifact.
-std::string denormals_line(Denormals denormals, const Target& target);
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "compiler/build/artifact_header.h"
 #include "compiler/target/gpu_kinds.h"
 
 namespace hone {
@@ -17,6 +18,8 @@ std::string entry_name(const std::string& path, char digit) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? digit + name : name;
 }
 
+std::string header_path(const std::string& path) { return fs::path(path).replace_extension(".h").string(); }
+
 namespace {
 
 bool is_c(const ModuleFiles& f) { return f.form == "c" && !f.target.is_gpu(); }
@@ -26,7 +29,7 @@ bool is_c(const ModuleFiles& f) { return f.form == "c" && !f.target.is_gpu(); }
 MadeModule make_module(const Module& m, const ModuleFiles& f) {
   MadeModule made;
   made.json = artifact_json(m, f.target, f.name, f.what, f.config, f.denormals);
-  made.header = fs::path(f.path).replace_extension(".h").string();
+  made.header = header_path(f.path);
   if (f.target.is_gpu()) {
     const GpuArtifactCode code = gpu_artifact_code(m, f.target, nvrtc_here());
     if (gpu_kind(f.target.kind).compiles_ahead) made.device_code_by = code.by;

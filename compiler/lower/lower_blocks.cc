@@ -138,6 +138,7 @@ class BlockLowering {
         if (touches(other, b.out)) scope = scope ? common_ancestor(scope, n) : n;
       });
       while (scope->is_block()) scope = scope->parent;
+      if (b.is_scan()) scope = outside_of_scan(b, scope);
       Placement p{b.out, b.out, root, {}, root, nullptr};
       if (allocation_ == Allocation::kCompact) {
         p.home = p.scope = scope;
@@ -159,6 +160,15 @@ class BlockLowering {
       }
       placements_.push_back(std::move(p));
     });
+  }
+
+  // The innermost node at or above `scope` in which a scan runs from its begin to its end: what it wrote is there for
+  // its next step.
+  static TreeNode* outside_of_scan(const Block& b, TreeNode* scope) {
+    TreeNode* out = scope;
+    for (TreeNode* n = scope; n; n = n->parent)
+      if (n->is_loop() && b.keeps_order_of(n->var.get())) out = n->parent;
+    return out;
   }
 
   // Steps after double_buffer() may have broken its conditions; then one buffer is used, which is always right.

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/json.h"
+#include "compiler/build/artifact_header.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/model/metadata_json.h"
 

@@ -50,6 +50,7 @@ class DefinitionWriter {
  private:
   Json stage(const TensorNode& t) {
     HONE_ICHECK(t.caller_shape.empty()) << t.name << " has another shape for callers";
+    HONE_ICHECK(!t.is_open) << t.name << " has sizes without numbers";
     at_ = &t;
     Json j = {{"name", t.name}, {"axes", json_of_axes(t.axes)}, {"value", expression(t.body)}};
     if (t.reduce != ReduceKind::kNone) {
@@ -59,6 +60,11 @@ class DefinitionWriter {
     j["reads"] = Json::array();
     for (const auto& in : t.inputs) j["reads"].push_back(number_of(in->buffer));
     if (t.is_inlined) j["inlined"] = true;
+    if (t.compares_bits) j["compares_bits"] = true;
+    if (t.scan_axis) {
+      j["scan"] = *t.scan_axis;
+      j["first"] = expression(first_);
+    }
     return j;
   }
   size_t number_of(const Buffer& buffer) const {
@@ -74,12 +80,12 @@ class DefinitionWriter {
     if (const auto n = in(at_->reduce_axes); n < std::ssize(at_->reduce_axes)) return "k" + std::to_string(n);
     throw UserError("stage '" + at_->name + "' uses axis '" + v->name + "', which is not one of its own");
   }
-  Json node(std::string_view op, std::initializer_list<Expr> operands) const {
+  Json node(std::string_view op, std::initializer_list<Expr> operands) {
     Json j = {op};
     for (const Expr& e : operands) j.push_back(expression(e));
     return j;
   }
-  Json expression(const Expr& e) const {
+  Json expression(const Expr& e) {
     switch (e->kind) {
       case ExprKind::kIntImm: return {to_string(e->dtype), as<IntImm>(e)->value};
       case ExprKind::kFloatImm: return {to_string(e->dtype), json_of_number(as<FloatImm>(e)->value)};
@@ -89,6 +95,10 @@ class DefinitionWriter {
       case ExprKind::kNot: return node("not", {as<Not>(e)->value});
       case ExprKind::kSelect: {
         const auto* s = as<Select>(e);
+        if (previous_of(*at_, e)) {
+          first_ = s->on_false;
+          return Json::array({"previous"});
+        }
         return node("where", {s->condition, s->on_true, s->on_false});
       }
       case ExprKind::kLoad: {
@@ -108,6 +118,7 @@ class DefinitionWriter {
   const std::vector<const TensorNode*> stages_;
   std::vector<const TensorNode*> tensors_;
   const TensorNode* at_ = nullptr;
+  Expr first_;  // of the scan that is written
   Json inputs_ = Json::array(), text_;
 };
 
@@ -175,8 +186,26 @@ class DefinitionReader {
       return {static_cast<ReduceKind>(at - std::begin(kReductionNames)), std::move(value), std::move(over)};
     };
     const auto name = j.at("name").get<std::string>();
+    if (j.contains("scan")) {
+      HONE_USER_CHECK(!j.contains("reduce") && !j.contains("inlined")) << "a scan that is a reduction, or inlined";
+      const auto first = [&](const std::vector<Expr>& indices) {
+        axes_ = indices;
+        reduced_.clear();
+        return expression(j.at("first"), 0);
+      };
+      tensors_.push_back(scan(name, shape, names, j.at("scan").get<size_t>(), reads, first,
+                              [&](const Expr& previous, const std::vector<Expr>& indices) {
+                                axes_ = indices;
+                                previous_ = previous;
+                                Expr value = expression(j.at("value"), 0);
+                                previous_ = nullptr;
+                                return value;
+                              }));
+      return;
+    }
     if (!j.value("inlined", false)) {
       tensors_.push_back(compute_reduce(name, shape, names, reads, body));
+      if (j.value("compares_bits", false)) tensors_.back() = comparing_bits(tensors_.back());
       return;
     }
     HONE_USER_CHECK(!j.contains("reduce")) << "a reduction that is inlined";
@@ -201,6 +230,10 @@ class DefinitionReader {
     HONE_USER_CHECK(depth < kMostDepth) << "an expression more than " << kMostDepth << " deep";
     if (j.is_string()) return axis(j.get_ref<const std::string&>());
     const auto& op = j.at(0).get_ref<const std::string&>();
+    if (op == "previous") {
+      HONE_USER_CHECK(previous_ && j.size() == 1) << "'previous' outside of a scan";
+      return previous_;
+    }
     if (op == "cast") return cast(scalar(j.at(1)), expression(j.at(2), depth + 1));
     if (op == "[]") return element(j, depth);
     if (j.size() == 2 && (j[1].is_number() || j[1].is_string()) && !is_operator(op)) return constant(j);
@@ -265,6 +298,7 @@ class DefinitionReader {
   Definition out_;
   std::vector<Tensor> tensors_;
   std::vector<Expr> axes_, reduced_;  // of the stage that is read
+  Expr previous_;                     // of the scan that is read; else null
 };
 
 // Counts the operations of a body; indices are none of them.

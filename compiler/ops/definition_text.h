@@ -17,9 +17,10 @@ namespace hone {
 ///               "value":["*",["[]",0,"i0","k0"],["[]",1,"k0","i1"]]}],
 ///    "outputs":[2]}
 ///
-/// Tensors are numbers, inputs first; `i` and `k` with a number are axes and axes that are reduced over. A constant is
-/// its type and value, `["f32",0.5]`; other nodes begin with their operator. `anchor` and `factor_error` are left out:
-/// they say how it is scheduled and measured.
+/// A stage with "scan", the number of its axis, has `["previous"]` in its value, and in "first" what that is at 0; one
+/// that compares bits (TensorNode) says "compares_bits":true. Tensors are numbers, inputs first; `i` and `k` with a
+/// number are axes and axes that are reduced over. A constant is its type and value, `["f32",0.5]`; other nodes begin
+/// with their operator. `anchor` and `factor_error` are left out: they say how it is scheduled and measured.
 std::string definition_to_text(const Definition& d);
 
 /// Reverses definition_to_text(). UserError, one line, for what is no such text.

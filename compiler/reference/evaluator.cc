@@ -247,7 +247,7 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
         const Expr& i = l->indices[d];
         at.push_back(has_loads(i) ? read_index(t, l, d, frame) : substitute(i, frame.axes));
       }
-      return element(input_of(t, l), at);
+      return element(t->buffer.same_as(l->buffer) ? t : input_of(t, l), at);
     }
     case ExprKind::kCast: {
       const Cast* c = as<Cast>(e);

@@ -31,7 +31,8 @@ class Evaluator {
 
   /// The element of `t` at `at`. Its value may be used behind the statements emitted so far.
   Approximate element(const TensorNode* t, const std::vector<Expr>& at);
-  /// The same, computed anew even where its values are known: this is how a stage becomes known.
+  /// The same, computed anew even where its values are known: this is how a stage becomes known. A scan is known
+  /// before: what it reads of itself is there.
   Approximate computed(const TensorNode* t, const std::vector<Expr>& at);
   void emit(Stmt s) { lists_.back().push_back(std::move(s)); }
   /// Everything emitted, inside the stack buffers that it uses.

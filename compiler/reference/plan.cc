@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "compiler/ir/layout.h"
 
 namespace hone {
@@ -35,6 +36,11 @@ std::vector<StagePlan> plan_reference(const Definition& d, const std::vector<dou
     const int64_t elements = element_count(p.stage->shape);
     p.is_kept =
         p.stage->reduce != ReduceKind::kNone && p.evaluations > static_cast<double>(elements) && elements <= kMostKept;
+    if (p.stage->scan_axis) {
+      HONE_USER_CHECK(elements <= kMostKept) << "the scan '" << p.stage->name << "' has " << elements
+                                             << " elements; at most " << kMostKept << " can be checked";
+      p.is_kept = true;
+    }
     if (p.is_kept) p.evaluations = static_cast<double>(elements);
   }
   return plan;

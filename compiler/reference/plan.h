@@ -16,7 +16,8 @@ struct StagePlan {
 };
 
 /// The stages of `d`, each after those it reads, when `wanted[o]` elements of output o are wanted. A reduction is kept
-/// where it would be evaluated more often than it has elements, and these are few enough.
+/// where it would be evaluated more often than it has elements, and these are few enough; a scan always. UserError for
+/// a scan of too many elements.
 std::vector<StagePlan> plan_reference(const Definition& d, const std::vector<double>& wanted);
 
 /// Multiply-adds (or terms of any reduction) that a plan takes; where there is no reduction, elements.

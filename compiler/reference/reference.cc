@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -73,30 +74,52 @@ class Builder {
     return function_.params.back();
   }
 
-  void add_loop(const Var& var, int64_t count, Stmt body) {
-    loops_.push_back(make_for(var, make_int(0), make_int(count), LoopKind::kParallel, std::move(body)));
+  void add_loop(const Var& var, int64_t count, Stmt body, LoopKind kind = LoopKind::kParallel) {
+    loops_.push_back(make_for(var, make_int(0), make_int(count), kind, std::move(body)));
+  }
+
+  Buffer kept(const TensorNode* t, const char* what, DType type) {
+    kept_.push_back(
+        flat_buffer(fmt::format("{}_{}", t->name, what), type, element_count(t->shape), BufferScope::kWorkspace));
+    return kept_.back();
   }
 
   void compute_all(const TensorNode* t) {
-    const int64_t count = element_count(t->shape);
-    const auto buffer = [&](const char* what, DType type) {
-      kept_.push_back(flat_buffer(fmt::format("{}_{}", t->name, what), type, count, BufferScope::kWorkspace));
-      return kept_.back();
-    };
+    if (t->scan_axis) return scan_all(t);
     Evaluator evaluator(known_, d_.factor_error, denormals_);
     const Var e("e");
     const Approximate v = evaluator.computed(t, coordinates_of(e, t->shape));
-    FlatTensor all{Tensor(Ref<const TensorNode>(t)), buffer("value", v.exact->dtype), nullptr, nullptr};
+    FlatTensor all{Tensor(Ref<const TensorNode>(t)), kept(t, "value", v.exact->dtype), nullptr, nullptr};
     evaluator.emit(make_store(all.values, {e}, v.exact));
     const auto keep = [&](const char* what, const Expr& bound, Buffer* to) {
       if (is_zero(bound)) return;
-      *to = buffer(what, f64);
+      *to = kept(t, what, f64);
       evaluator.emit(make_store(*to, {e}, bound));
     };
     keep("tolerance", v.tolerance, &all.tolerance);
     keep("typical", v.typical, &all.typical);
-    add_loop(e, count, evaluator.finish());
+    add_loop(e, element_count(t->shape), evaluator.finish());
     known_.push_back(std::move(all));
+  }
+
+  // One element after the other: in row-major order the one before along the scan's axis comes before. Each has its
+  // own value and bounds among what is known.
+  void scan_all(const TensorNode* t) {
+    const Var e("e");
+    known_.push_back({Tensor(Ref<const TensorNode>(t)), kept(t, "value", wide_of(t->buffer->dtype)), nullptr, nullptr});
+    const auto computed = [&](Evaluator& evaluator) { return evaluator.computed(t, coordinates_of(e, t->shape)); };
+    std::optional<Evaluator> evaluator(std::in_place, known_, d_.factor_error, denormals_);
+    Approximate v = computed(*evaluator);
+    if (!is_zero(v.tolerance) || !is_zero(v.typical)) {  // and with the bounds of the element before
+      known_.back().tolerance = kept(t, "tolerance", f64);
+      known_.back().typical = kept(t, "typical", f64);
+      evaluator.emplace(known_, d_.factor_error, denormals_);
+      v = computed(*evaluator);
+      evaluator->emit(make_store(known_.back().tolerance, {e}, v.tolerance));
+      evaluator->emit(make_store(known_.back().typical, {e}, v.typical));
+    }
+    evaluator->emit(make_store(known_.back().values, {e}, v.exact));
+    add_loop(e, element_count(t->shape), evaluator->finish(), LoopKind::kSerial);
   }
 
   void compute_samples(size_t output, const Buffer& samples) {

@@ -38,7 +38,9 @@ Schedule::Schedule(const std::vector<std::pair<Tensor, ParamRole>>& inputs, cons
     b.initializes = t->reduce != ReduceKind::kNone;
     b.is_inlined = t->is_inlined;
     for (const Axis& a : t->axes) b.indices.push_back(a.var);
+    b.compares_bits = t->compares_bits;
     for (const Axis& a : t->axes) b.iters.push_back({a.var, a.extent, false, nullptr});
+    if (t->scan_axis) b.iters[*t->scan_axis].ordered = true;
     for (const Axis& a : t->reduce_axes) b.iters.push_back({a.var, a.extent, true, nullptr});
     BlockRef ref;
     auto nest = make_nest(make_block(std::move(b), &ref));

@@ -12,6 +12,14 @@ VarMap Block::bindings() const {
   return map;
 }
 
+bool Block::is_scan() const {
+  return std::any_of(iters.begin(), iters.end(), [](const Iter& i) { return i.ordered; });
+}
+
+bool Block::keeps_order_of(const VarNode* var) const {
+  return std::any_of(iters.begin(), iters.end(), [&](const Iter& i) { return i.ordered && uses_var(i.binding, var); });
+}
+
 size_t TreeNode::position() const {
   for (size_t i = 0; i < parent->children.size(); ++i)
     if (parent->children[i].get() == this) return i;

@@ -15,7 +15,8 @@ struct Iter {
   Var var;
   int64_t extent = 1;
   bool reduce = false;
-  Expr binding;  ///< over variables of enclosing loops
+  Expr binding;          ///< over variables of enclosing loops
+  bool ordered = false;  ///< of a scan: an iteration reads what the one before it wrote
 };
 
 /// One statement over its iters: out[indices] = value, or out[indices] (+)= value with the identity stored where every
@@ -48,8 +49,13 @@ struct Block {
   int64_t parts = 1;
   /// Inlined unless it is computed somewhere (TensorNode::is_inlined).
   bool is_inlined = false;
-  bool fused_step = false;  ///< for a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
+  bool fused_step = false;     ///< for a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
+  bool compares_bits = false;  ///< TensorNode::compares_bits
   VarMap bindings() const;
+  /// It reads its own buffer, along an ordered iter.
+  bool is_scan() const;
+  /// Whether iterations of the loop of `var` are to stay in their order.
+  bool keeps_order_of(const VarNode* var) const;
   /// The buffers that `value` loads from, each once. Cached, because every primitive asks it of every block.
   const std::vector<const BufferNode*>& buffers_read() const;
 

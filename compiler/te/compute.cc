@@ -25,16 +25,13 @@ Reduction min_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMi
 
 namespace {
 
-Tensor make_stage(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
-                  const std::vector<Tensor>& reads, bool is_inlined,
-                  const std::function<Reduction(const std::vector<Expr>&)>& body) {
+// Gives the node its name, shape and axes; returns these as indices.
+std::vector<Expr> begin_stage(TensorNode* node, const std::string& name, const std::vector<int64_t>& shape,
+                              const std::vector<std::string>& names) {
   HONE_USER_CHECK(names.size() == shape.size())
       << "compute '" << name << "': " << names.size() << " axis names for " << shape.size() << " dimensions";
-  auto* node = new TensorNode;
-  const Ref<const TensorNode> owner(node);
   node->name = name;
   node->shape = shape;
-  node->is_inlined = is_inlined;
   std::vector<Expr> indices;
   for (size_t i = 0; i < shape.size(); ++i) {
     HONE_USER_CHECK(shape[i] >= 1) << "compute '" << name << "': extent " << shape[i] << " of axis '" << names[i]
@@ -42,6 +39,16 @@ Tensor make_stage(const std::string& name, const std::vector<int64_t>& shape, co
     node->axes.push_back({Var(names[i]), shape[i]});
     indices.push_back(node->axes.back());
   }
+  return indices;
+}
+
+Tensor make_stage(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+                  const std::vector<Tensor>& reads, bool is_inlined,
+                  const std::function<Reduction(const std::vector<Expr>&)>& body) {
+  auto* node = new TensorNode;
+  const Ref<const TensorNode> owner(node);
+  const std::vector<Expr> indices = begin_stage(node, name, shape, names);
+  node->is_inlined = is_inlined;
   Reduction r = body(indices);
   node->reduce = r.kind;
   node->reduce_axes = std::move(r.axes);
@@ -72,6 +79,59 @@ Tensor compute_inlined(const std::string& name, const std::vector<int64_t>& shap
   return make_stage(name, shape, names, reads, /*is_inlined=*/true, [&](const std::vector<Expr>& i) {
     return Reduction{ReduceKind::kNone, body(i), {}};
   });
+}
+
+TensorNode* copied_node(const TensorNode& t) {
+  auto* node = new TensorNode;
+  node->name = t.name;
+  node->buffer = t.buffer;
+  node->shape = t.shape;
+  node->caller_shape = t.caller_shape;
+  node->axes = t.axes;
+  node->reduce_axes = t.reduce_axes;
+  node->reduce = t.reduce;
+  node->body = t.body;
+  node->inputs = t.inputs;
+  node->scan_axis = t.scan_axis;
+  node->compares_bits = t.compares_bits;
+  node->written_extents = t.written_extents;
+  node->is_open = t.is_open;
+  node->is_inlined = t.is_inlined;
+  return node;
+}
+
+Tensor comparing_bits(const Tensor& t) {
+  TensorNode* node = copied_node(*t.node());
+  node->compares_bits = true;
+  return Tensor(Ref<const TensorNode>(node));
+}
+
+Tensor scan(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+            size_t axis, const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& first,
+            const std::function<Expr(const Expr& previous, const std::vector<Expr>&)>& next) {
+  auto* node = new TensorNode;
+  const Ref<const TensorNode> owner(node);
+  const std::vector<Expr> indices = begin_stage(node, name, shape, names);
+  HONE_USER_CHECK(axis < shape.size()) << "scan '" << name << "': there is no axis " << axis;
+  node->scan_axis = axis;
+  std::vector<Expr> at_first = indices, before = indices;
+  at_first[axis] = make_int(0);
+  before[axis] = indices[axis] - make_int(1);
+  const Expr start = first(at_first);
+  HONE_USER_CHECK(!start->dtype.is_bool()) << "scan '" << name << "': a scan of bools";
+  node->buffer = make_buffer(name, start->dtype, shape, BufferScope::kWorkspace);
+  node->body = next(select(ge(indices[axis], make_int(1)), load(node->buffer, before), start), indices);
+  HONE_USER_CHECK(node->body->dtype == start->dtype)
+      << "scan '" << name << "': its first value is " << to_string(start->dtype) << ", the next ones are "
+      << to_string(node->body->dtype);
+  for (const Tensor& t : reads) node->inputs.push_back(t.node());
+  return Tensor(owner);
+}
+
+const Select* previous_of(const TensorNode& scan, const Expr& e) {
+  const auto* chosen = as<Select>(e);
+  const auto* before = chosen ? as<Load>(chosen->on_true) : nullptr;
+  return before && before->buffer.same_as(scan.buffer) ? chosen : nullptr;
 }
 
 Expr reduce_identity(ReduceKind kind, DType t) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,16 @@ struct TensorNode final : RefCounted {
   ReduceKind reduce = ReduceKind::kNone;
   Expr body;  ///< null for a placeholder; the reduced expression when there is a reduction
   std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
+  /// A scan's axis, along which each element is made from the one before, which the body reads of `buffer` itself.
+  std::optional<size_t> scan_axis;
+  /// The body compares elements with others that were made of them: both are to be the same bits, so that what computes
+  /// them is not inlined into it.
+  bool compares_bits = false;
+  /// Extents as they were written, with named sizes (sizes.h): of the dimensions, then of `reduce_axes`. Empty: they
+  /// are numbers.
+  std::vector<Expr> written_extents;
+  /// The sizes have no numbers yet: extents stand for nothing until bind_sizes().
+  bool is_open = false;
   /// Inlined into the stages that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
   bool is_inlined = false;
   bool is_placeholder() const { return !body; }
@@ -78,6 +89,19 @@ Tensor compute_inlined(const std::string& name, const std::vector<int64_t>& shap
 /// The same with a reduction.
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                       const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body);
+
+/// A node with the same members, for who changes some of them before anybody else sees it.
+TensorNode* copied_node(const TensorNode& t);
+/// The same stage, which compares_bits.
+Tensor comparing_bits(const Tensor& t);
+
+/// A scan: the element at index t of `axis` is `next` of the one at t - 1 and of the indices, and of `first` where t is
+/// 0; `first` is given 0 for that index. Elements are of the type that `first` has; UserError where `next` has another.
+Tensor scan(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+            size_t axis, const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& first,
+            const std::function<Expr(const Expr& previous, const std::vector<Expr>&)>& next);
+/// The element before, as the body of a scan has it: `axis` is 0 ? `first` : load. Null: `e` is no such node.
+const Select* previous_of(const TensorNode& scan, const Expr& e);
 
 /// The initial value of a reduction: 0 for sums, the lowest value for max, the highest for min.
 Expr reduce_identity(ReduceKind kind, DType t);

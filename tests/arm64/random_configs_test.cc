@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "compiler/build/artifact.h"
+#include "compiler/build/artifact_header.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/block_workloads.h"
 #include "tests/fakes/cpu_workloads.h"

@@ -337,6 +337,15 @@ typedef struct HoneArtifact {
   const HoneChecks* checks;           /* since version 5: of each variant, in order */
 } HoneArtifact;
 
+/* A shared object with several artifacts, each a function of its own name, says which as NAME_library, and as
+   hone_this_library for who does not know NAME. It has no hone_this_artifact. */
+#define HONE_LIBRARY_ABI 1
+typedef struct HoneLibrary {
+  int32_t abi_version; /* HONE_LIBRARY_ABI; what is added later stands behind what is here */
+  int32_t count;
+  const HoneArtifact* const* artifacts;
+} HoneLibrary;
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,6 +54,7 @@ BlockRef Schedule::cache_write(BlockRef writer, BufferScope scope) {
   Block& block = *w->block;
   HONE_USER_CHECK(scope != BufferScope::kParam)
       << "cache_write: a cache of stage '" << block.name << "' cannot be a parameter";
+  HONE_USER_CHECK(!block.is_scan()) << "cache_write: stage '" << block.name << "' is a scan, which reads what it wrote";
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone || block.initializes)
       << "cache_write: the reduction of stage '" << block.name << "' is decomposed; cache_write comes first";
   for (size_t d = 0; d < block.indices.size(); ++d)

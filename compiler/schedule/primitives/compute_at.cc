@@ -15,6 +15,8 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   const std::string what = fmt::format("compute_at: stage '{}' under {}", block.name, describe(l));
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam)
       << what << ": it writes the output '" << block.out->name << "'";
+  HONE_USER_CHECK(!block.is_scan()) << what << ": it is a scan, whose steps follow each other; reverse_compute_at puts "
+                                    << "what reads it under its loops";
   HONE_USER_CHECK(l->loop != LoopKind::kVectorize) << what << ": a vector loop holds no other loops";
   HONE_USER_CHECK(!l->contains(p)) << what << ": it stands there already";
   for (size_t d = 0; d < block.indices.size(); ++d)

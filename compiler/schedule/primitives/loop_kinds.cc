@@ -19,6 +19,12 @@ bool bound_to_space(const Block& b, const VarNode* var) {
   return false;
 }
 
+// A scan's steps follow each other.
+void check_order(const TreeNode* loop, const Block& b, const std::string& what) {
+  HONE_USER_CHECK(!b.keeps_order_of(loop->var.get()))
+      << what << " runs over the scan of stage '" << b.name << "', whose steps follow each other";
+}
+
 // True when everything that touches `buffer` stands below `loop`: each iteration then has a buffer of its own.
 bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
   bool all_below = buffer->scope != BufferScope::kParam;
@@ -32,7 +38,9 @@ bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
 void check_apart(TreeNode* root, TreeNode* loop, const Block& b, const std::string& what) {
   HONE_USER_CHECK(!bound_to_reduction(b, loop->var.get()))
       << what << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
-  HONE_USER_CHECK(is_private(root, loop, b.out) || (bound_to_space(b, loop->var.get()) && (loop->own || !b.recomputes)))
+  check_order(loop, b, what);
+  HONE_USER_CHECK((!b.is_scan() && is_private(root, loop, b.out)) ||
+                  (bound_to_space(b, loop->var.get()) && (loop->own || !b.recomputes)))
       << what << ": its iterations would write the same elements of '" << b.out->name << "'";
 }
 
@@ -49,6 +57,7 @@ void Schedule::vectorize(LoopRef loop) {
   for_each_block(l, [&](Block& b, TreeNode*) {
     HONE_USER_CHECK(!bound_to_reduction(b, l->var.get()))
         << "vectorize: " << describe(l) << " is a reduction loop of stage '" << b.name << "'";
+    check_order(l, b, "vectorize: " + describe(l));
   });
   l->loop = LoopKind::kVectorize;
   record(Primitive::kVectorize, {loop.id}, "", fmt::format("vectorize({})", l->var->name));

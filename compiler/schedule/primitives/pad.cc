@@ -197,6 +197,7 @@ std::vector<BlockRef> Schedule::pad(BlockRef ref, const std::vector<int64_t>& mu
   const std::string what = fmt::format("pad: stage '{}'", block.name);
   HONE_USER_CHECK(multiples.size() == block.iters.size())
       << what << ": " << multiples.size() << " multiples for " << block.iters.size() << " axes";
+  HONE_USER_CHECK(!block.is_scan()) << what << ": it is a scan, which reads what it wrote";
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone || (block.initializes && !block.step_guard))
       << what << ": it is decomposed or factored; pad comes first";
   std::vector<int64_t> ends;

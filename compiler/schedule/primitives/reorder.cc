@@ -7,6 +7,28 @@
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
+namespace {
+
+// That no loop over a scan passes another one, also of those between. `slots`, innermost first, are the places of
+// `order`, outermost first.
+void check_scans(TreeNode* innermost, const std::vector<TreeNode*>& slots, const std::vector<TreeNode*>& order) {
+  for_each_block(innermost, [&](Block& b, TreeNode*) {
+    if (!b.is_scan()) return;
+    std::vector<const TreeNode*> before, now;  // innermost first
+    size_t next = order.size();
+    for (const TreeNode* n = slots.front();; n = n->parent) {
+      const bool is_slot = std::find(slots.begin(), slots.end(), n) != slots.end();
+      const TreeNode* put = is_slot ? order[--next] : n;
+      if (b.keeps_order_of(n->var.get())) before.push_back(n);
+      if (b.keeps_order_of(put->var.get())) now.push_back(put);
+      if (n == slots.back()) break;
+    }
+    HONE_USER_CHECK(before == now) << "reorder: the loops of the scan of stage '" << b.name
+                                   << "' are to stay in their order: its steps follow each other";
+  });
+}
+
+}  // namespace
 
 void Schedule::reorder(const std::vector<LoopRef>& order) {
   std::vector<TreeNode*> nodes;
@@ -32,6 +54,7 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     HONE_USER_CHECK(n->parent->children.size() == 1)
         << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   }
+  check_scans(innermost, slots, nodes);
   // Loops differ by variable, extent, kind, number and annotation only: exchange those between the positions.
   struct Face {
     Var var;

@@ -80,6 +80,7 @@ void Schedule::reverse_compute_at(BlockRef consumer, LoopRef loop) {
   const std::string what = fmt::format("reverse_compute_at: stage '{}' under {}", block.name, describe(l));
   HONE_USER_CHECK(l->loop != LoopKind::kVectorize) << what << ": a vector loop holds no other loops";
   HONE_USER_CHECK(!l->contains(c)) << what << ": it stands there already";
+  HONE_USER_CHECK(!block.is_scan()) << what << ": it is a scan, whose steps follow each other";
   TreeNode* nest = own_nest(c);
   HONE_USER_CHECK(!nest->parent->is_loop())
       << what << ": it shares " << describe(nest->parent) << " with other statements";

@@ -42,11 +42,13 @@ void Schedule::reverse_compute_inline(BlockRef consumer) {
   const Block block = *c->block;
   std::string what = fmt::format("reverse_compute_inline: stage '{}'", block.name);
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone) << what << ": it is a reduction";
+  HONE_USER_CHECK(!block.is_scan()) << what << ": it is a scan";
   TreeNode* p = find_producer(root_.get(), c, what);
   Block& producer = *p->block;
   const Buffer from = producer.out;
   what += fmt::format(" into '{}'", producer.name);
   HONE_USER_CHECK(from->scope != BufferScope::kParam) << what << ": that writes the output '" << from->name << "'";
+  HONE_USER_CHECK(!producer.is_scan()) << what << ": that is a scan, which reads what it wrote";
   HONE_USER_CHECK(producer.reduce == ReduceKind::kNone)
       << what << ": that is a reduction, complete only behind its loops";
   HONE_USER_CHECK(!producer.recomputes) << what

@@ -28,6 +28,7 @@ void Schedule::double_buffer(BlockRef ref, int64_t parts) {
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << " writes the output '" << block.out->name << "'";
   HONE_USER_CHECK(block.parts == 1) << what << " has " << (block.parts == 2 ? "two" : "several") << " buffers already";
   HONE_USER_CHECK(parts >= 2 && parts <= kMostParts) << what << ": " << parts << " parts: not 2 to " << kMostParts;
+  HONE_USER_CHECK(!block.is_scan()) << what << " is a scan, which reads what it wrote";
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone)
       << what << " is a reduction; what is staged is copied or computed in one step";
   TreeNode* loop = own_nest(leaf)->parent;

@@ -18,6 +18,10 @@ std::vector<LoopRef> Schedule::tile(LoopRef y, LoopRef x, int64_t factor_y, int6
   for (TreeNode* n = lx; n != ly; n = n->parent)
     HONE_USER_CHECK(n->parent->children.size() == 1)
         << "tile: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
+  for_each_block(lx, [&](Block& b, TreeNode*) {
+    HONE_USER_CHECK(!b.keeps_order_of(ly->var.get()) || !b.keeps_order_of(lx->var.get()))
+        << "tile: both loops run over the scan of stage '" << b.name << "', whose steps follow each other";
+  });
   const auto [yo, yi] = split(y, factor_y);
   const auto [xo, xi] = split(x, factor_x);
   reorder({yo, xo, yi, xi});

@@ -145,6 +145,10 @@ TEST_F(HoneApi, TakesOneOfSeveralByName) {
   hone_close(model);
   EXPECT_STREQ(hone_artifact(open(folder + "libfirst.so").get())->name, "first") << "by the file's name";
   EXPECT_EQ(refusal(folder + "libfirst.so", HONE_NO_ARTIFACT, "third"), "'libfirst.so' has no artifact 'third'");
+  const auto never = [](void*, const char* name) { ADD_FAILURE() << name; };
+  EXPECT_EQ(hone_names((folder + "libfirst.so").c_str(), never, nullptr), HONE_NO_ARTIFACT);
+  EXPECT_THAT(hone_last_error(), HasSubstr("is no library of several artifacts"));
+  EXPECT_EQ(hone_names((folder + "none.so").c_str(), never, nullptr), HONE_NOT_FOUND);
 }
 
 TEST_F(HoneApi, RunsAnArtifactThatIsPartOfTheProgram) {

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "compiler/build/artifact.h"
+#include "compiler/build/artifact_header.h"
 #include "compiler/codegen/c/emit.h"
 #include "compiler/runtime/denormals/denormals.h"
 #include "tests/e2e/artifact/shell.h"

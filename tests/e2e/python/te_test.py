@@ -380,13 +380,13 @@ class Arguments(unittest.TestCase):
     def test_of_definitions_and_kernels(self):
         m = Matmul()
         for call, line in (
-            (lambda: te.placeholder("x"), "placeholder: shape must be a list of ints, not one with a str"),
-            (lambda: te.reduce_axis("x"), "reduce_axis: extent must be an int, not str"),
+            (lambda: te.placeholder([[2]], "x"), "placeholder 'x': an extent is a whole number or a size, not list"),
+            (lambda: te.reduce_axis(None, "x"), "axis 'x': an extent is a whole number or a size, not NoneType"),
             (lambda: te.where(1, 2), "where: b is missing; it takes condition, a, b"),
             (lambda: te.Schedule(3), "Schedule: outputs must be a tensor or a list of tensors, not int"),
             (lambda: te.Schedule("C"), "Schedule: outputs must be a tensor or a list of tensors, not str"),
             (lambda: te.Schedule(m.C, [3]), "Schedule: inputs must be a tensor or a list of tensors, not one with int"),
-            (lambda: te.Schedule(), "Schedule: outputs is missing; it takes outputs, inputs"),
+            (lambda: te.Schedule(), "Schedule: outputs is missing; it takes outputs, inputs, sizes"),
             (lambda: te.build(3), "Kernel: schedule must be a schedule, not int"),
             (lambda: te.build(m.s, target=3), "Kernel: target must be a str, not int"),
             (lambda: te.build(m.s, threads="x"), "Kernel: threads must be an int or None, not str"),

@@ -49,6 +49,38 @@ TEST(DefinitionText, IsWhatItSays) {
   EXPECT_EQ(definition_to_text(definition_from_text(small())), small());
 }
 
+// A scan, and a stage that looks for its largest.
+std::string scanned() {
+  const Tensor a = placeholder("a", {4}, f32);
+  const Tensor b = scan(
+      "b", {4}, {"t"}, 0, {a}, [](const auto&) { return make_float(1.0); },
+      [&](const Expr& previous, const auto& i) { return previous * a(i[0]) + previous; });
+  const Axis r = reduce_axis("r", 4);
+  const Tensor c = comparing_bits(compute_reduce("c", {1}, {"i"}, {b}, [&](const auto&) {
+    return min_over(select(le(make_float(3.0), b(Expr(r))), cast(i32, r.var), make_int(4, i32)), {r});
+  }));
+  return definition_to_text({{{a, ParamRole::kInput}}, {c}});
+}
+
+TEST(DefinitionText, HasScansAndComparisonsOfBits) {
+  EXPECT_THAT(scanned(), HasSubstr(R"("first":["f32",1.0],"name":"b","reads":[0],"scan":0,"value":["+",["*",)"
+                                   R"(["previous"],["[]",0,"i0"]],["previous"]])"));
+  EXPECT_THAT(scanned(), HasSubstr(R"("compares_bits":true)"));
+  const Definition again = definition_from_text(scanned());
+  EXPECT_EQ(definition_to_text(again), scanned());
+  EXPECT_TRUE(again.output()->compares_bits);
+  EXPECT_EQ(again.output()->inputs[0]->scan_axis, 0U);
+  const auto changed = [](const char* from, const char* to) {
+    std::string text = scanned();
+    return text.replace(text.find(from), std::string(from).size(), to);
+  };
+  for (const std::string& text :
+       {changed("\"scan\":0", "\"scan\":1"), changed("\"scan\":0,", ""), changed("[\"f32\",1.0]", "[\"s32\",1]"),
+        changed("[\"f32\",1.0]", "[\"previous\"]"), changed("[\"f32\",1.0]", "[\"[]\",1,\"i0\"]"),
+        changed("[\"previous\"],[\"[]\"", "[\"previous\",1],[\"[]\"")})
+    EXPECT_THROW(definition_from_text(text), UserError) << text;
+}
+
 TEST(DefinitionText, RefusesWhatIsNoDefinition) {
   const auto changed = [](const char* from, const char* to) {
     std::string text = small();

@@ -129,6 +129,30 @@ Definition softmax(int64_t rows, int64_t columns) {
   return of({x}, {out});
 }
 
+// y[t, i] = factor y[t - 1, i] + x[t, i]; z[i] = the sum of y over t.
+Definition filtered(double factor, DType t = f32, size_t axis = 0) {
+  const Tensor x = placeholder("x", {40, 30}, t);
+  const Tensor y = scan(
+      "y", {40, 30}, {"t", "i"}, axis, {x}, [&](const Indices&) { return make_const(0, t); },
+      [&](const Expr& previous, const Indices& i) { return make_const(factor, t) * previous + x(i[0], i[1]); });
+  const Axis r = reduce_axis("r", 40);
+  const Tensor z = compute_reduce("z", {30}, {"i"}, {y}, [&](const Indices& i) { return sum(y(r, i[0]), {r}); });
+  return {{{x, ParamRole::kInput}}, {y, z}};
+}
+
+TEST(Reference, KnowsScansStepByStep) {
+  for (const size_t axis : {0U, 1U}) {
+    expect_naive_agrees(filtered(0.75, f32, axis));
+    expect_naive_agrees(filtered(-1, f64, axis));
+    expect_naive_agrees(filtered(3, i32, axis));
+  }
+  const Computed run(filtered(0.75));
+  EXPECT_FALSE(run.check_naive(filtered(0.7501))[0].ok);
+  EXPECT_FALSE(run.check_naive(filtered(0.75, f32, 1))[1].ok);
+  EXPECT_FALSE(Computed(filtered(3, i32)).check_naive(filtered(2, i32))[0].ok);
+  for (const double bound : run.outputs[0].tolerance) EXPECT_LT(bound, 1e-4) << "it does not grow without end";
+}
+
 TEST(Reference, OfSoftmaxIsSoftmax) {
   const Definition d = softmax(5, 37);
   const Computed run(d);

@@ -214,6 +214,22 @@ py::str tophub(const std::vector<std::string>& words) {
 
 // ---- running ----
 
+// The artifacts of the library at `path`; none where it is no library.
+py::list names_in(const std::string& path) {
+  std::vector<std::string> names;
+  int32_t code = HONE_OK;
+  {
+    const NoGil no_gil;
+    code = hone_names(
+        without_nul(path),
+        [](void* to, const char* name) { static_cast<std::vector<std::string>*>(to)->push_back(name); }, &names);
+  }
+  py::list out;
+  if (code == HONE_OK)
+    for (const std::string& name : names) out.append(str_of(name));
+  return out;
+}
+
 struct Pool {
   explicit Pool(int32_t threads) : pool(hone_pool_new(threads)) {
     if (!pool) raise(HONE_NO_THREADS, hone_last_error());
@@ -240,14 +256,18 @@ class Model {
  public:
   using Held = std::shared_ptr<HoneModel>;
 
-  Model(const std::string& path, const Device* device) {
+  // `name`: of one of several artifacts in the file; empty: there is one.
+  Model(const std::string& path, const Device* device, const std::string& name) {
     without_nul(path);
+    const char* const which = name.empty() ? nullptr : without_nul(name);
     HoneModel* opened = nullptr;
     int32_t code = HONE_OK;
     if (device) runtime_ = runtime_on(device->held, 0, false);
     {
       const NoGil no_gil;
-      code = device ? hone_open_on(path.c_str(), nullptr, runtime_.get(), &opened) : hone_open(path.c_str(), &opened);
+      code = device  ? hone_open_on(path.c_str(), which, runtime_.get(), &opened)
+             : which ? hone_open_named(path.c_str(), which, &opened)
+                     : hone_open(path.c_str(), &opened);
     }
     check(code);
     // The runtime outlives the model.
@@ -452,11 +472,14 @@ PYBIND11_MODULE(_hone, m) {
   bind_given_constants(m);
   bind_devices(m);
   py::class_<Pool> pool(m, "Pool");
-  pool.def(py::init<int32_t>());
+  pool.def(py::init<int32_t>()).def_property_readonly("threads", [](const Pool& p) { return p.pool->workers; });
   make_only_whole(pool);
   py::class_<Model> model(m, "Model");
   make_only_whole(model);
-  model.def(py::init<const std::string&, const Device*>(), py::arg("path"), py::arg("device").none(true) = nullptr)
+  m.def("names", &names_in, py::arg("path"));
+  model
+      .def(py::init<const std::string&, const Device*, const std::string&>(), py::arg("path"),
+           py::arg("device").none(true) = nullptr, py::arg("name") = "")
       .def("close", &Model::close)
       .def_property_readonly("is_closed", &Model::is_closed)
       .def_property_readonly("json", &Model::json)

@@ -1,6 +1,7 @@
 #include "tuner/api/python/te_checked_schedule.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "compiler/arith/verify.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/lower/lower_blocks.h"
+#include "compiler/te/sizes.h"
 #include "tuner/api/python/te_references.h"
 
 namespace hone::python {
@@ -44,6 +46,37 @@ void check_elements(const Schedule& naive) {
         << u.access << " is not known to lie in its tensor: bound its indices, minimum(maximum(i, 0), extent - 1)";
 }
 
+std::map<std::string, int64_t> numbers_of(const py::object& sizes) {
+  std::map<std::string, int64_t> out;
+  if (sizes.is_none()) return out;
+  if (!py::isinstance<py::dict>(sizes))
+    throw py::type_error("Schedule: sizes must be a dict of names and numbers, not " + type_name(sizes));
+  for (const auto& [name, number] : sizes.cast<py::dict>()) {
+    const bool is_number = py::hasattr(number, "__index__") && !py::isinstance<py::bool_>(number);
+    if (!py::isinstance<py::str>(name) || !is_number)
+      throw py::type_error("Schedule: sizes are names with whole numbers, not " + py::repr(name).cast<std::string>() +
+                           " with " + type_name(number));
+    try {
+      out[name.cast<std::string>()] = py::int_(number.attr("__index__")()).cast<int64_t>();
+    } catch (const py::cast_error&) {
+      throw py::value_error("Schedule: size '" + name.cast<std::string>() + "' is too large");
+    }
+  }
+  return out;
+}
+
+// Gives the tensors' named sizes their numbers.
+void give_numbers(std::vector<PyTensor>* outputs, std::vector<PyTensor>* inputs,
+                  const std::map<std::string, int64_t>& sizes) {
+  std::vector<Tensor> all;
+  for (const auto* tensors : {outputs, inputs})
+    for (const PyTensor& t : *tensors) all.push_back(t.tensor);
+  const std::vector<Tensor> bound = bind_sizes(all, sizes);
+  size_t next = 0;
+  for (auto* tensors : {outputs, inputs})
+    for (PyTensor& t : *tensors) t.tensor = bound[next++];
+}
+
 PySchedule schedule_of(const std::vector<PyTensor>& outputs, const std::vector<PyTensor>& given) {
   if (outputs.empty()) throw py::value_error("a schedule of no output");
   std::vector<Tensor> out, found;
@@ -65,7 +98,7 @@ PySchedule schedule_of(const std::vector<PyTensor>& outputs, const std::vector<P
 
 }  // namespace
 
-PySchedule checked_schedule(const py::object& outputs, const py::object& inputs) {
+PySchedule checked_schedule(const py::object& outputs, const py::object& inputs, const py::object& sizes) {
   const auto tensors_of = [](const char* name, const py::object& given) {
     if (py::isinstance<PyTensor>(given)) return std::vector<PyTensor>{given.cast<PyTensor>()};
     std::vector<PyTensor> tensors;
@@ -78,8 +111,10 @@ PySchedule checked_schedule(const py::object& outputs, const py::object& inputs)
     }
     return tensors;
   };
-  return schedule_of(tensors_of("outputs", outputs),
-                     inputs.is_none() ? std::vector<PyTensor>{} : tensors_of("inputs", inputs));
+  std::vector<PyTensor> out = tensors_of("outputs", outputs);
+  std::vector<PyTensor> in = inputs.is_none() ? std::vector<PyTensor>{} : tensors_of("inputs", inputs);
+  give_numbers(&out, &in, numbers_of(sizes));
+  return schedule_of(out, in);
 }
 
 }  // namespace hone::python

@@ -15,8 +15,6 @@
 #include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
-namespace {
-
 namespace py = pybind11;
 
 void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more) {
@@ -25,7 +23,6 @@ void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more) {
       to->push_back(t);
 }
 
-// Wraps `expr`, which is made of these operands. ValueError if it is too large.
 PyExpr made_of(Expr expr, std::initializer_list<const PyExpr*> operands) {
   PyExpr out{std::move(expr)};
   for (const PyExpr* o : operands) {
@@ -39,6 +36,8 @@ PyExpr made_of(Expr expr, std::initializer_list<const PyExpr*> operands) {
                           std::to_string(kMostDepth) + ": make a stage of a part of it");
   return out;
 }
+
+namespace {
 
 // A number of Python's as a constant of a type.
 Expr constant(const py::handle& value, DType t) {
@@ -90,11 +89,15 @@ std::pair<PyExpr, PyExpr> operands(const py::handle& a, const py::handle& b) {
   return {*x, *y};
 }
 
-PyExpr alone(const py::handle& x, std::optional<DType> number = std::nullopt) {
+}  // namespace
+
+PyExpr alone(const py::handle& x, std::optional<DType> number) {
   if (const auto e = as_expr(x)) return *e;
   if (!number || !is_number(x)) no_operand(x);
   return {constant(x, *number)};
 }
+
+namespace {
 
 using Make = Expr (*)(Expr, Expr);
 
@@ -123,30 +126,6 @@ PyExpr whole(const py::handle& a, const py::handle& b, Make make) {
     throw py::type_error("// and % are for whole numbers, not " + numpy_name(x.expr->dtype));
   if (as_const_int(y.expr) == 0) throw py::value_error("a division by 0");
   return made_of(make(x.expr, y.expr), {&x, &y});
-}
-
-// Bounds stand outside, where proofs look for them.
-Expr as_index(const Expr& e) {
-  const auto* b = as<Binary>(e);
-  if (b && (b->op == BinaryOp::kMin || b->op == BinaryOp::kMax)) return binary(b->op, as_index(b->a), as_index(b->b));
-  if (const auto number = as_const_int(e)) return make_int(*number);
-  return cast(kIndex, e);
-}
-
-PyExpr element(const PyTensor& t, const py::object& at) {
-  std::vector<Expr> indices;
-  PyExpr out;
-  const py::tuple all = py::isinstance<py::tuple>(at) ? py::reinterpret_borrow<py::tuple>(at) : py::make_tuple(at);
-  for (const py::handle i : all) {
-    PyExpr index = alone(i, kIndex);
-    if (!index.expr->dtype.is_integer())
-      throw py::type_error("an index is a whole number, not " + numpy_name(index.expr->dtype));
-    indices.push_back(as_index(index.expr));
-    out = made_of(nullptr, {&out, &index});
-  }
-  out.expr = t.tensor.at(std::move(indices));
-  add_reads(&out.reads, {t.tensor});
-  return out;
 }
 
 PyExpr function(const py::handle& x, Intrinsic f) {
@@ -219,71 +198,6 @@ PyExpr where(const py::handle& condition, const py::handle& a, const py::handle&
   const bool are_whole = PyLong_Check(a.ptr()) && PyLong_Check(b.ptr());
   auto [x, y] = is_number(a) && is_number(b) ? operands(py::cast(alone(a, are_whole ? i32 : f32)), b) : operands(a, b);
   return made_of(select(c.expr, x.expr, y.expr), {&c, &x, &y});
-}
-
-std::vector<Axis> axes_of(const py::object& axis) {
-  std::vector<Axis> out;
-  if (py::isinstance<PyAxis>(axis)) return {axis.cast<PyAxis&>().axis};
-  for (const py::handle a : axis) {
-    if (!py::isinstance<PyAxis>(a)) throw py::type_error("axis: of reduce_axis(), or a list of these");
-    out.push_back(a.cast<PyAxis&>().axis);
-  }
-  if (out.empty()) throw py::value_error("a reduction over no axis");
-  for (size_t i = 0; i < out.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (out[i].var.same_as(out[j].var)) throw py::value_error("axis '" + out[i].var->name + "' is there twice");
-  return out;
-}
-
-PyReduction reduced(const py::handle& value, const py::object& axis, Reduction (*make)(Expr, std::vector<Axis>)) {
-  PyExpr e = alone(value);
-  if (e.expr->dtype.is_bool()) throw py::type_error("a reduction of bools; use astype()");
-  return {make(e.expr, axes_of(axis)), e.reads};
-}
-
-// pybind11 takes bytes for std::string, too, which may be no UTF-8.
-std::string name_from(const py::object& name) {
-  if (!py::isinstance<py::str>(name))
-    throw py::type_error("a name is a str, not " + py::str(py::type::of(name).attr("__name__")).cast<std::string>());
-  return name.cast<std::string>();
-}
-
-PyTensor compute_py(const py::object& given, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
-                    const py::function& body) {
-  const std::string name = name_from(given);
-  element_count(shape);
-  std::vector<Tensor> reads;
-  const Tensor probe = compute_reduce(name, shape, names, {}, [&](const std::vector<Expr>& indices) -> Reduction {
-    py::tuple arguments(indices.size());
-    for (size_t i = 0; i < indices.size(); ++i) arguments[i] = py::cast(PyExpr{indices[i]});
-    const py::object value = body(*arguments);
-    if (py::isinstance<PyReduction>(value)) {
-      const auto& r = value.cast<PyReduction&>();
-      reads = r.reads;
-      return r.reduction;
-    }
-    PyExpr e = alone(value, f32);
-    reads = e.reads;
-    return {ReduceKind::kNone, e.expr, {}};
-  });
-  // The tensors that it reads are known only now.
-  auto* node = new TensorNode;
-  const Ref<const TensorNode> owner(node);
-  node->name = probe->name;
-  node->buffer = probe->buffer;
-  node->shape = probe->shape;
-  node->axes = probe->axes;
-  node->reduce_axes = probe->reduce_axes;
-  node->reduce = probe->reduce;
-  node->body = probe->body;
-  for (const Tensor& t : reads) node->inputs.push_back(t.node());
-  return {Tensor(owner)};
-}
-
-std::string described(const PyTensor& t) {
-  const std::string shape = absl::StrJoin(t.tensor->shape, ", ");
-  return "<te.Tensor " + t.tensor->name + ": " + numpy_name(t.tensor->buffer->dtype) + "[" + shape + "]" +
-         (t.tensor->is_placeholder() ? "" : " = " + to_string(t.tensor->body)) + ">";
 }
 
 }  // namespace
@@ -379,53 +293,8 @@ void bind_expressions(py::module_& m) {
           "extent", [](const PyAxis& a) { return a.axis.extent; }, "Its iterations.")
       .def("__repr__",
            [](const PyAxis& a) { return "<te.Axis " + a.axis.var->name + ": " + std::to_string(a.axis.extent) + ">"; });
-  py::class_<PyReduction> reduction(m, "Reduction",
-                                    "The result of sum(), max() and min() over an axis: all of what a body computes.");
-  py::class_<PyTensor> tensor(
-      m, "Tensor", "The result of placeholder() and compute(). ``t[i, j]`` is an element, for compute()'s bodies.");
-  tensor.def("__getitem__", &element)
-      .def("__repr__", &described)
-      .def("__iter__",
-           [](const PyTensor&) -> py::object { throw py::type_error("a tensor of te has no elements yet"); })
-      .def_property_readonly(
-          "name", [](const PyTensor& t) { return t.tensor->name; }, "Its name in the program's text.")
-      .def_property_readonly(
-          "dtype", [](const PyTensor& t) { return numpy_name(t.tensor->buffer->dtype); },
-          "Its elements' type, as numpy calls it.")
-      .def_property_readonly(
-          "shape", [](const PyTensor& t) { return py::tuple(py::cast(t.tensor->shape)); }, "Its extents.");
-  for (const py::handle& bound : {py::handle(expr), py::handle(axis), py::handle(reduction), py::handle(tensor)})
-    make_only_whole(bound);
+  for (const py::handle& bound : {py::handle(expr), py::handle(axis)}) make_only_whole(bound);
 
-  m.def(
-      "placeholder",
-      [](const py::object& given, const std::vector<int64_t>& shape, const std::string& type, bool is_constant) {
-        const std::string name = name_from(given);
-        if (shape.empty()) throw py::value_error("a placeholder has a dimension at least");
-        for (const int64_t extent : shape)
-          if (extent < 1) throw py::value_error("placeholder '" + name + "': an extent of " + std::to_string(extent));
-        element_count(shape);
-        return PyTensor{placeholder(name, shape, dtype_named(type)), is_constant};
-      },
-      py::arg("name"), py::arg("shape"), py::arg("dtype"), py::arg("constant"));
-  m.def(
-      "reduce_axis",
-      [](const py::object& given, int64_t extent) {
-        const std::string name = name_from(given);
-        if (extent < 1) throw py::value_error("axis '" + name + "': an extent of " + std::to_string(extent));
-        return PyAxis{reduce_axis(name, extent)};
-      },
-      py::arg("name"), py::arg("extent"));
-  m.def("compute", &compute_py, py::arg("name"), py::arg("shape"), py::arg("axes"), py::arg("body"));
-  m.def(
-      "sum", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &sum); }, py::arg("value"),
-      py::arg("axis"));
-  m.def(
-      "max", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &max_over); }, py::arg("value"),
-      py::arg("axis"));
-  m.def(
-      "min", [](const py::object& x, const py::object& axis) { return reduced(x, axis, &min_over); }, py::arg("value"),
-      py::arg("axis"));
   m.def("maximum", compared([](Expr x, Expr y) { return max(std::move(x), std::move(y)); }), py::arg("a"),
         py::arg("b"));
   m.def("minimum", compared([](Expr x, Expr y) { return min(std::move(x), std::move(y)); }), py::arg("a"),

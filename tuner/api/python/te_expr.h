@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,19 +30,33 @@ struct PyTensor {
 /// An axis to reduce over.
 struct PyAxis {
   Axis axis;
+  Expr written = nullptr;  ///< its extent, with named sizes; null: a number
 };
+
+/// How a reduction tells the place of an element instead of its value.
+enum class Place : uint8_t { kNone, kOfMost, kOfLeast };
 
 struct PyReduction {
   Reduction reduction;
   std::vector<Tensor> reads;
+  std::vector<Expr> written;  ///< the extents of its axes, as they were written
+  Place place = Place::kNone;
+  DType place_type = {};
 };
+
+/// Adds those that are not there yet.
+void add_reads(std::vector<Tensor>* to, const std::vector<Tensor>& more);
+/// Wraps `expr`, which is made of these operands. ValueError if it is too large.
+PyExpr made_of(Expr expr, std::initializer_list<const PyExpr*> operands);
+/// An expression, or an axis as one; a number where `number` says of which type. TypeError for others.
+PyExpr alone(const pybind11::handle& x, std::optional<DType> number = std::nullopt);
 
 /// numpy's names (float32, int8, bool) and Hone's (f32, s8); UserError for others.
 DType dtype_named(const std::string& name);
 /// numpy's name.
 std::string numpy_name(DType t);
 
-/// PyExpr, PyTensor, PyAxis, PyReduction and the functions over them.
+/// PyExpr, PyAxis and the functions over them.
 void bind_expressions(pybind11::module_& m);
 
 }  // namespace hone::python

@@ -1,15 +1,15 @@
 #include "tuner/api/python/te_kernel.h"
 
+#include <absl/strings/str_join.h>
 #include <pybind11/stl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/check.h"
 #include "base/cpus.h"
 #include "compiler/arith/verify.h"
-#include "compiler/build/module_files.h"
+#include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/host/local_gpu.h"
@@ -20,6 +20,7 @@
 #include "compiler/runtime/time_kernel.h"
 #include "tuner/api/python/no_gil.h"
 #include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te_stages.h"
 
 namespace hone::python {
 namespace {
@@ -33,12 +34,14 @@ double median_of(const StatusOr<TimeResult>& timed) {
   return timed->median();
 }
 
-void check_shape(const Param& p, const std::vector<int64_t>& given) {
+// `written`: the extents as the definition has them.
+void check_shape(const Param& p, const std::vector<int64_t>& given, const std::vector<std::string>& written) {
   if (given == p.shape) return;
   const auto told = [](const std::vector<int64_t>& shape) {
     return py::str(py::tuple(py::cast(shape))).cast<std::string>();
   };
-  throw py::value_error("'" + p.name + "' is of shape " + told(p.shape) + ", given is " + told(given));
+  const std::string named = written.empty() ? "" : "(" + absl::StrJoin(written, ", ") + ") = ";
+  throw py::value_error("'" + p.name + "' is of shape " + named + told(p.shape) + ", given is " + told(given));
 }
 
 class OnCpu final : public KernelRunner {
@@ -103,11 +106,17 @@ std::vector<const void*> unproved(const Module& m) {
 
 Kernel::Kernel(const PySchedule& s, const std::string& target, std::optional<int> threads)
     : process_(getpid()), target_(target_here(target, threads)) {
+  if (s.definition) {
+    for (const auto& [tensor, role] : s.definition->inputs) written_shapes_.push_back(written_shape(*tensor.node()));
+    for (const Tensor& t : s.definition->outputs) written_shapes_.push_back(written_shape(*t.node()));
+  }
   if (!target_.is_gpu()) {
     const Target here = host_target(target_.threads);
-    HONE_USER_CHECK(target_.arch == here.arch && target_.mcpu == here.mcpu)
-        << "the target is not this machine, which is " << to_string(here);
     module_ = lowered(s, target_.threads);
+    if (target_.arch != here.arch || target_.mcpu != here.mcpu) {
+      elsewhere_ = "the kernel is for another machine than this one, which is " + to_string(here);
+      return;
+    }
     const NoGil no_gil;
     runner_ = std::make_unique<OnCpu>(module_, target_);
     return;
@@ -117,9 +126,21 @@ Kernel::Kernel(const PySchedule& s, const std::string& target, std::optional<int
       << "an index that is data is not checked on a GPU: bound it by te.minimum and te.maximum";
   const NoGil no_gil;
   auto gpu = open_local_gpu(target_);
-  if (!gpu.ok()) throw NoDeviceHere(message_of(gpu.status()));
+  if (!gpu.ok()) {
+    elsewhere_ = message_of(gpu.status());
+    if (!target_.is_complete()) throw NoDeviceHere(elsewhere_);
+    (void)emit_gpu(module_, target_.kind);  // has it a form as such code?
+    return;
+  }
   target_ = gpu->target;
   runner_ = std::make_unique<OnGpu>(module_, *std::move(gpu));
+}
+
+void Kernel::check_is_here() const {
+  if (runner_) return;
+  const std::string text = elsewhere_ + ": save() writes a file for " + to_string(target_);
+  if (target_.is_gpu()) throw NoDeviceHere(text);
+  throw UserError(text);
 }
 
 // In the child of a fork() its threads do not exist, and cannot be waited for.
@@ -128,6 +149,7 @@ Kernel::~Kernel() {
 }
 
 py::object Kernel::call(const py::args& arguments, const py::object& out) {
+  check_is_here();
   const std::vector<Argument> inputs = as_inputs(arguments);
   const std::vector<Argument> given = as_outputs(out);
   std::vector<std::vector<char>> results;
@@ -150,6 +172,7 @@ py::object Kernel::call(const py::args& arguments, const py::object& out) {
 }
 
 double Kernel::time(const py::args& arguments, int repeats) {
+  check_is_here();
   if (repeats < 1 || repeats > 100000) throw py::value_error("repeats: 1 to 100000");
   const std::vector<Argument> inputs = as_inputs(arguments);
   const NoGil no_gil;
@@ -159,21 +182,16 @@ double Kernel::time(const py::args& arguments, int repeats) {
   return runner_->time(repeats);
 }
 
-void Kernel::save(const py::object& path) const {
-  ModuleFiles files{.target = target_, .host = host_target(1)};
-  files.path = py::module_::import("os").attr("fspath")(path).cast<std::string>();
-  const std::string end = std::filesystem::path(files.path).extension();
-  files.form = end == ".so" ? "so" : end == ".o" ? "obj" : end == ".c" && !target_.is_gpu() ? "c" : "";
-  HONE_USER_CHECK(!files.form.empty()) << "'" << files.path << "' ends with none of .so, .o"
-                                       << (target_.is_gpu() ? "" : ", .c") << ", which say what is written";
+const Module& Kernel::shippable() const {
   HONE_USER_CHECK(unproved(module_).empty())
       << "an index that is data is not checked in a file: bound it by te.minimum and te.maximum";
-  files.name = entry_name(files.path, 'k');
-  std::string outputs;
-  for (const size_t i : numbers_of(true)) outputs += (outputs.empty() ? "" : ", ") + module_.params[i].name;
-  files.what = "definition(" + outputs + ")";
-  const NoGil no_gil;
-  check(write_module(module_, files, make_module(module_, files)));
+  return module_;
+}
+
+std::string Kernel::output_names() const {
+  std::string out;
+  for (const size_t i : numbers_of(true)) out += (out.empty() ? "" : ", ") + module_.params[i].name;
+  return out;
 }
 
 py::list Kernel::parameters(bool outputs) const {
@@ -214,7 +232,7 @@ std::vector<Argument> Kernel::as_inputs(const py::args& arguments) const {
     const Param& p = module_.params[numbers[i]];
     const IsWanted is_wanted = [&](const std::vector<int64_t>& shape) { return shape == p.shape; };
     out.push_back(as_input(arguments[i], described(numbers[i]), is_wanted, &ignored));
-    check_shape(p, out.back().shape);
+    check_shape(p, out.back().shape, written_shapes_[numbers[i]]);
   }
   return out;
 }
@@ -236,7 +254,7 @@ std::vector<Argument> Kernel::as_outputs(const py::object& out) const {
         p.dtype.is_bool() && py::hasattr(array, "dtype") && py::str(array.attr("dtype")).equal(py::str("bool"));
     arguments.push_back(as_output(is_bool ? py::object(array.attr("view")("uint8")) : array, described(numbers[n])));
     arguments.back().given = array;
-    check_shape(p, arguments.back().shape);
+    check_shape(p, arguments.back().shape, written_shapes_[numbers[n]]);
   }
   return arguments;
 }

@@ -44,10 +44,10 @@ class KernelRunner {
   virtual double time(int repeats) = 0;
 };
 
-/// A kernel of this process. Calls take turns.
+/// A kernel of this process, or one for another machine, which is only saved. Calls take turns.
 class Kernel {
  public:
-  /// `threads`: of a CPU. UserError for a target that this machine has not.
+  /// `threads`: of a CPU. NoDeviceHere for a GPU that is not here and whose architecture is not said.
   Kernel(const PySchedule& s, const std::string& target, std::optional<int> threads);
   ~Kernel();
   Kernel(const Kernel&) = delete;
@@ -56,8 +56,11 @@ class Kernel {
   /// `out`: an array that can be written, of several outputs a tuple of them, which are returned; None: new ones.
   pybind11::object call(const pybind11::args& arguments, const pybind11::object& out);
   double time(const pybind11::args& arguments, int repeats);
-  /// Writes PATH.so, .o or .c, what the path ends with, and the C header beside it.
-  void save(const pybind11::object& path) const;
+  /// The module that is written to a file. UserError where an access would have to be checked.
+  const Module& shippable() const;
+  const Target& target() const { return target_; }
+  /// The names of its outputs, with commas.
+  std::string output_names() const;
 
   pybind11::list parameters(bool outputs) const;
   /// The kind of GPU; None of a CPU.
@@ -72,10 +75,13 @@ class Kernel {
   /// One for each output.
   std::vector<Argument> as_outputs(const pybind11::object& out) const;
   void set_inputs(const std::vector<Argument>& inputs);
+  void check_is_here() const;
 
   const pid_t process_;
   Target target_;
-  std::unique_ptr<KernelRunner> runner_;
+  std::unique_ptr<KernelRunner> runner_;                  ///< null where it is for another machine
+  std::string elsewhere_;                                 ///< why
+  std::vector<std::vector<std::string>> written_shapes_;  ///< by parameter: written_shape()
   Module module_;
   std::mutex mutex_;
 };

@@ -24,7 +24,9 @@
 #include "tuner/api/python/te_knobs.h"
 #include "tuner/api/python/te_operator.h"
 #include "tuner/api/python/te_primitives.h"
+#include "tuner/api/python/te_save.h"
 #include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te_stages.h"
 #include "tuner/api/python/te_template.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
@@ -78,6 +80,7 @@ PYBIND11_MODULE(_te, m) {
   });
   translate_errors();
   bind_expressions(m);
+  bind_stages(m);
   bind_schedules(m);
   m.def("primitives", &primitive_rows);
   m.def(
@@ -99,14 +102,16 @@ PYBIND11_MODULE(_te, m) {
              return k.call(arguments, named.contains("out") ? py::object(named["out"]) : py::none());
            })
       .def("time", &Kernel::time, py::arg("repeats") = 5)
-      .def("save", &Kernel::save, py::arg("path"))
       .def_property_readonly("device", &Kernel::device, "Where it runs, ``'cuda'``; None: the CPU.")
+      .def_property_readonly(
+          "target", [](const Kernel& k) { return to_string(k.target()); }, "The target that it is compiled for.")
       .def_property_readonly(
           "inputs", [](const Kernel& k) { return k.parameters(false); },
           "Its arguments, in order: the name, the elements' type and the shape of each.")
       .def_property_readonly(
           "outputs", [](const Kernel& k) { return k.parameters(true); }, "Its results, likewise.")
       .def("__str__", &Kernel::text);
+  bind_saving(m);
   bind_knobs(m);
   bind_templates(m);
   bind_operators(m);

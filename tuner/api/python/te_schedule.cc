@@ -61,7 +61,8 @@ void bind_schedules(py::module_& m) {
   make_only_whole(schedule);
   schedule
       .def(py::init(&checked_schedule), py::arg("outputs"), py::arg("inputs") = py::none(),
-           "Schedule(outputs, inputs=None): of a tensor that is computed, or of several.")
+           py::arg("sizes") = py::none(),
+           "Schedule(outputs, inputs=None, sizes=None): of a tensor that is computed, or of several.")
       .def("__str__",
            [](S s) {
              const std::string steps = s.schedule->text();

@@ -199,4 +199,19 @@ std::string emit_description_object(const ArtifactDescription& description, cons
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
 }
 
+std::string emit_library_object(const std::string& name, const std::vector<std::string>& artifacts,
+                                const Target& host) {
+  const auto machine = make_machine(host);
+  llvm::LLVMContext context;
+  llvm::Module module(name + "_library", context);
+  CData data(module);
+  std::vector<Constant*> all;
+  for (const std::string& artifact : artifacts) all.push_back(data.imported(artifact + "_artifact"));
+  Constant* const list = data.array(all);
+  data.exported(data.structure({data.word(HONE_LIBRARY_ABI), data.word(static_cast<int64_t>(artifacts.size())), list}),
+                name + "_library");
+  Optimizer(*machine).run(module);
+  return generate(module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
 }  // namespace hone

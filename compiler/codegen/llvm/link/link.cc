@@ -191,8 +191,9 @@ void commit(FileSet& files) {
   HONE_USER_CHECK(placed.ok()) << message_of(placed);
 }
 
-// An artifact's entry must not stand in for a function of the C library that its own code calls.
-void refuse_called_name(const LinkOptions& options) {
+// An artifact's entries must not stand in for functions of the C library that its own code calls.
+void refuse_called_names(const LinkOptions& options) {
+  if (options.artifact.empty() && options.functions.empty()) return;
   static const std::set<std::string> kMathematics = {"erf", "exp", "log", "tanh"};
   std::vector<std::unique_ptr<llvm::object::ObjectFile>> objects;
   for (const std::string& text : options.threads)
@@ -200,16 +201,20 @@ void refuse_called_name(const LinkOptions& options) {
       objects.push_back(std::move(*object));
     else
       llvm::consumeError(object.takeError());  // the linker will complain about it
-  const bool is_called = is_in_libc(options.artifact) || kMathematics.contains(options.artifact) ||
-                         undefined_symbols(objects).contains(options.artifact);
-  HONE_USER_CHECK(!is_called) << "an artifact cannot be called '" << options.artifact
-                              << "': its code calls the C library's function of that name; give the file another one";
+  const std::set<std::string> undefined = undefined_symbols(objects);
+  const auto refuse = [&](const std::string& name, const char* instead) {
+    const bool is_called = is_in_libc(name) || kMathematics.contains(name) || undefined.contains(name);
+    HONE_USER_CHECK(!is_called) << "an artifact cannot be called '" << name
+                                << "': its code calls the C library's function of that name; give " << instead;
+  };
+  if (!options.artifact.empty()) refuse(options.artifact, "the file another one");
+  for (const std::string& function : options.functions) refuse(function, "the function another one");
 }
 
 // `files`: see run_linker().
 void link_objects(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options,
                   FileSet* files) {
-  if (!options.artifact.empty()) refuse_called_name(options);
+  refuse_called_names(options);
   const std::vector<std::string> libraries = called_libraries(objects, options.sysroot);
   for (const std::string& library : libraries)
     HONE_USER_CHECK(!is_same_file(library, output_path))
@@ -227,6 +232,8 @@ void link_objects(const std::vector<std::string>& objects, const std::string& ou
   if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});
   const std::string alias = "--defsym=hone_this_artifact=" + options.artifact + "_artifact";
   if (!options.artifact.empty()) args.push_back(alias.c_str());
+  const std::string of_library = "--defsym=hone_this_library=" + options.library + "_library";
+  if (!options.library.empty()) args.push_back(of_library.c_str());
   for (const MemoryFile& f : inputs) args.push_back(f.path());
   if (!options.threads_library.empty()) args.push_back(inputs.emplace_back(options.threads_library).path());
   args.push_back("--as-needed");

@@ -13,6 +13,10 @@ struct LinkOptions {
   /// The artifact's name: NAME_artifact is exported as hone_this_artifact, too, by which a loader finds it without
   /// knowing NAME. Empty: it is not.
   std::string artifact;
+  /// For a library instead: LIBRARY_library is exported as hone_this_library, too, and `functions` are the names of its
+  /// artifacts. Empty: it is none.
+  std::string library = {};
+  std::vector<std::string> functions = {};
   /// Objects with threads of their own, which call the C library's functions for them: the result stays loaded for as
   /// long as the process lives (-z nodelete).
   std::vector<std::string> threads;

@@ -5,13 +5,13 @@ import json
 import os
 import pathlib
 import sys
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from hone import _hone, options
 from hone.errors import BadInput
 from hone.table import Table
 
-__all__ = ["Device", "DeviceArray", "Model", "Report", "TensorInfo", "open"]
+__all__ = ["Device", "DeviceArray", "Library", "Model", "Report", "TensorInfo", "open"]
 
 Device = _hone.Device
 DeviceArray = _hone.DeviceArray
@@ -67,17 +67,19 @@ class Model:
         threads: Optional[int] = None,
         build: Optional[Callable[[], str]] = None,
         device: Union[str, Device, None] = None,
+        name: str = "",
     ) -> None:
-        """Opens the shared object at ``path``.
+        """Opens the shared object at ``path``, or of one with several artifacts that of a name.
 
         Args:
             path: what ``tensorc --emit so`` or compile() wrote.
             threads: of its calls; None: as many as it was built for; 0: one for each CPU.
             build: of compile(): makes the report's page.
             device: of a model for GPUs, ``"cuda:0"`` or a Device; None: the first there is, which models share.
+            name: of an artifact in a library; "": the file holds one.
         """
         opened = Device(device) if isinstance(device, str) else device
-        self._model = _hone.Model(options.path_text(path), opened)
+        self._model = _hone.Model(options.path_text(path), opened, name)
         self._build = build  # makes a report
         description = json.loads(self._model.json)
         # The first of several variants stands for all: the others differ in shapes and threads.
@@ -85,7 +87,8 @@ class Model:
         self._described = first.get("layers", [])
         #: The notes of the model's file: ``{"description": …, "inputs": {NAME: {…}}, "outputs": {NAME: {…}}}``.
         self.metadata: Dict[str, Any] = description.get("metadata", {})
-        self._is_bool = {t["name"] for key in ("inputs", "outputs") for t in first.get(key, []) if t["dtype"] == "bool"}
+        tensors = [t for key in ("inputs", "outputs", "params") for t in first.get(key, [])]  # a kernel has params
+        self._is_bool = {t["name"] for t in tensors if t["dtype"] == "bool"}
         if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__")):
             raise TypeError(f"threads: {threads!r} is not a whole number")
         if threads is None:
@@ -264,10 +267,75 @@ class OnStream:
         return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
+class Library(Mapping[str, Model]):
+    """A file of hone.save_kernels(), opened: its functions by their names, as ``ops["softmax"]`` and ``ops.softmax``.
+
+    Each is a Model; they share their threads.
+    """
+
+    def __init__(
+        self,
+        path: "Union[str, os.PathLike[str]]",
+        names: Sequence[str],
+        threads: Optional[int] = None,
+        device: Union[str, Device, None] = None,
+    ) -> None:
+        """As open() does it. ``names``: of the functions."""
+        opened = Device(device) if isinstance(device, str) else device
+        self._models = {name: Model(path, threads, None, opened, name) for name in names}
+        pools = [m._pool for m in self._models.values() if m._pool is not None]
+        most = max(pools, key=lambda pool: pool.threads, default=None)
+        for model in self._models.values():
+            if model._pool is not None:
+                model._pool = most
+        self._path = os.fspath(path)
+
+    def __getitem__(self, name: str) -> Model:
+        """The function of that name."""
+        return self._models[name]
+
+    def __getattr__(self, name: str) -> Model:
+        """The same; AttributeError where there is none."""
+        models = self.__dict__.get("_models", {})
+        if name not in models:
+            raise AttributeError(f"there is no function {name!r}; there are {', '.join(models)}")
+        return models[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, in the order of the file."""
+        return iter(self._models)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._models)
+
+    def __dir__(self) -> List[str]:
+        """The names, too."""
+        return [*super().__dir__(), *self._models]
+
+    def close(self) -> None:
+        """Closes all of them."""
+        for model in self._models.values():
+            model.close()
+
+    def __enter__(self) -> "Library":
+        """The library itself, whose functions are closed at the end of the block."""
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        """Closes them, as close()."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """The file and the names."""
+        return f"<hone.Library {self._path!r}: {', '.join(self._models)}>"
+
+
 def open(
     path: "Union[str, os.PathLike[str]]", threads: Optional[int] = None, device: Union[str, Device, None] = None
-) -> Model:
-    """Opens an artifact that ``tensorc --emit so`` or ``compile(output=...)`` wrote.
+) -> Any:
+    """Opens an artifact that ``tensorc --emit so``, ``compile(output=...)`` or ``Kernel.save()`` wrote: a Model; or the
+    functions of ``save_kernels()``: a Library.
 
     Args:
         path: of the shared object.
@@ -279,4 +347,5 @@ def open(
         BadInput: there is no such file, it is no artifact, or it is for another machine; the text says which.
         NoDevice: it is for a GPU, and there is none, or no driver.
     """
-    return Model(path, threads, device=device)
+    names = _hone.names(options.path_text(path))
+    return Library(path, names, threads, device) if names else Model(path, threads, device=device)

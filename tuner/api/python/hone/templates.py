@@ -164,7 +164,7 @@ def build(
     what: Any, *args: Any, target: Optional[str] = None, threads: Optional[int] = None, db: Optional[Any] = None,
     config: Optional[str] = None,
 ) -> te.Kernel:
-    """Compiles a schedule, or a template with its arguments, for this machine.
+    """Compiles a schedule, or a template with its arguments.
 
     For a template it takes the config that the tophub knows as the best for exactly this, else that of the nearest
     arguments or of this CPU with another number of threads, else the default; ``kernel.config`` says which it took, and
@@ -172,16 +172,14 @@ def build(
 
     Args:
         what: a te.Schedule, then its target and threads; a template, then its arguments; or a template with arguments.
-        target: ``"llvm"``, with fields of this machine's CPU where they are given; ``"cuda"``, ``"opencl"``: this
-            machine's GPU, for schedules with bound loops.
-        threads: that parallel loops have; None: all. For CPUs.
+        target: as te.build() takes it.
+        threads: that parallel loops have; None: all, and one of another machine. For CPUs.
         db: of a template: the tophub; None: the user's.
         config: of a template: this one instead; ``"default"``: the one without tuning.
 
     Raises:
-        BadInput: a target that is not this machine, an access that is proved not to lie in its tensor, or a template
-            that is not valid.
-        NoDevice: there is no such GPU here, or no driver.
+        BadInput: no such target, an access that is proved not to lie in its tensor, or a template that is not valid.
+        NoDevice: there is no such GPU here, or no driver, and the target does not say which it is for.
     """
     if not isinstance(what, (Template, TemplateWorkload)):
         if db is not None or config is not None:
