@@ -22,8 +22,9 @@ class DeclaredReads : public Visitor {
   void visit(const Load* l) override {
     const bool is_declared = std::any_of(stage_.inputs.begin(), stage_.inputs.end(),
                                          [&](const auto& in) { return in->buffer.same_as(l->buffer); });
-    HONE_USER_CHECK(is_declared) << "stage '" << stage_.name << "' reads '" << l->buffer->name
-                                 << "', which is not among what it says that it reads";
+    const bool is_previous = stage_.scan_axis && l->buffer.same_as(stage_.buffer);
+    HONE_USER_CHECK(is_declared || is_previous) << "stage '" << stage_.name << "' reads '" << l->buffer->name
+                                                << "', which is not among what it says that it reads";
     Visitor::visit(l);
   }
   const TensorNode& stage_;

@@ -39,6 +39,10 @@ class DefinitionCopy {
     node->is_inlined = t.is_inlined;
     node->shape = t.shape;
     node->reduce = t.reduce;
+    node->scan_axis = t.scan_axis;
+    node->compares_bits = t.compares_bits;
+    node->buffer = make_buffer(node->name, t.buffer->dtype, t.shape, t.buffer->scope);
+    if (t.scan_axis) made_[t.buffer.get()] = Tensor(owner);  // it reads its own elements
     VarMap fresh;
     const auto copied = [&](const std::vector<Axis>& axes) {
       std::vector<Axis> out;
@@ -51,7 +55,6 @@ class DefinitionCopy {
     node->axes = copied(t.axes);
     node->reduce_axes = copied(t.reduce_axes);
     node->body = Swap(made_)(substitute(t.body, fresh));
-    node->buffer = make_buffer(node->name, t.buffer->dtype, t.shape, t.buffer->scope);
     for (const auto& in : t.inputs) {
       const Ref<const TensorNode>& now = made_.at(in->buffer.get()).node();
       const bool is_new = std::none_of(node->inputs.begin(), node->inputs.end(),

@@ -3,16 +3,8 @@
 namespace hone {
 
 Ref<const TensorNode> remade(const TensorNode& t, Expr body, std::vector<Ref<const TensorNode>> inputs) {
-  auto* node = new TensorNode;
+  TensorNode* node = copied_node(t);
   Ref<const TensorNode> owner(node);
-  node->name = t.name;
-  node->is_inlined = t.is_inlined;
-  node->buffer = t.buffer;
-  node->shape = t.shape;
-  node->caller_shape = t.caller_shape;
-  node->axes = t.axes;
-  node->reduce_axes = t.reduce_axes;
-  node->reduce = t.reduce;
   node->body = std::move(body);
   node->inputs = std::move(inputs);
   return owner;

@@ -11,7 +11,7 @@
 namespace hone {
 
 /// Declares, checks or applies like a TemplateFunction, from the definition alone, whatever it is made of: it chooses
-/// between the three below.
+/// between those named below and that of stage_nests.h.
 void generic_cpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 /// Any number of reductions and outputs: each reduction a nest of its own, in the order of their dependency.

@@ -44,6 +44,23 @@ def prefix(x, by=1.0):
     return te.compute((rows, n), lambda i, j: te.sum(te.where(k <= j, x[i, k] * by, 0.0), axis=k), name="sums")
 
 
+@hone.op("my::Decay")
+def decay(x, axis=0):
+    """Each element, and 0.9 of the sum before it along an axis."""
+    def step(before, *i):
+        return before * np.float32(0.9) + x[i]
+
+    return te.scan(x.shape, step, axis=axis, name="decayed")
+
+
+@hone.op("my::Largest")
+def largest(x):
+    """Where the largest tanh of each row is."""
+    rows, n = x.shape
+    k = te.reduce_axis(n, "k")
+    return te.compute((rows,), lambda i: te.argmax(te.tanh(x[i, k]), axis=k), name="largest")
+
+
 def one_node(op="Prefix", rows=4, n=6, **attributes):
     return model(
         [own_node("my", op, ["x"], ["y"], **attributes)], [value("x", FLOAT, [rows, n])], [value("y", FLOAT, [rows, n])]
@@ -136,6 +153,62 @@ class Operators(Case):
             return sum(np.einsum("bci,oc->boi", at, w[:, :, t]) for t, at in enumerate(windows))
 
         np.testing.assert_allclose(built(x), np.tanh(conv(f)) / (1 + np.exp(-conv(g))), rtol=1e-4, atol=1e-5)
+
+    def targets(self):
+        """This CPU, and OpenCL where there is a device."""
+        try:
+            hone.Device("opencl")
+            return ["llvm", "opencl"]
+        except hone.NoDevice:
+            return ["llvm"]
+
+    def test_scans_between_functions(self):
+        def decayed(x, axis):
+            y = np.moveaxis(x.copy(), axis, 0)
+            for t in range(1, len(y)):
+                y[t] += np.float32(0.9) * y[t - 1]
+            return np.moveaxis(y, 0, axis)
+
+        for shape in [(5, 7), (64, 48), (300, 130)]:
+            for axis in (0, 1):
+                rows, n = shape
+                graph = [
+                    node("Neg", ["x"], ["a"]), own_node("my", "Decay", ["a"], ["b"], axis=axis),
+                    node("Neg", ["b"], ["y"]),
+                ]
+                m = model(graph, [value("x", FLOAT, [rows, n])], [value("y", FLOAT, [rows, n])])
+                x = sample(*shape)
+                for target in self.targets():
+                    for threads in (1, 2):
+                        built = hone.compile(m, operators=decay, threads=threads, target=target)
+                        np.testing.assert_allclose(built(x), decayed(x, axis), rtol=1e-4, atol=1e-4)
+
+    def test_scans_of_vectors_are_scans(self):
+        @hone.op("my::Total")
+        def total(x):
+            return te.scan(x.shape, lambda before, i: before + x[i], name="total")
+
+        m = model(
+            [own_node("my", "Total", ["x"], ["y"])], [value("x", FLOAT, [100])], [value("y", FLOAT, [100])])
+        for target in self.targets():
+            built = hone.compile(m, operators=total, threads=1, target=target)
+            np.testing.assert_allclose(built(sample(100)), np.cumsum(sample(100)), rtol=1e-4, atol=1e-5)
+
+    def test_positions_behind_functions(self):
+        graph = [node("Exp", ["x"], ["a"]), own_node("my", "Largest", ["a"], ["y"])]
+        m = model(graph, [value("x", FLOAT, [40, 70])], [value("y", small_onnx.INT64, [40])])
+        x = sample(40, 70)
+        for target in self.targets():
+            for threads in (1, 2):
+                built = hone.compile(m, operators=largest, threads=threads, target=target)
+                got, tanh = built(x), np.tanh(np.exp(x))
+                # The least position of those that are the largest, to the rounding of tanh.
+                np.testing.assert_allclose(tanh[np.arange(40), got], tanh.max(axis=1), rtol=1e-5)
+
+    def test_scans_are_tuned(self):
+        m = one_node("Decay", 64, 64)
+        outcome = hone.tune(m, operators=decay, trials=6, threads=2, progress=False)
+        self.assertEqual(outcome["by_status"], {"ok": outcome["trials"]})
 
     def test_are_tuned_and_found_again(self):
         outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, seconds=20, threads=1)

@@ -11,7 +11,7 @@ void bind_operators(pybind11::module_& m) {
   m.def(
       "definition",
       [](const py::object& outputs, const py::object& inputs) {
-        const PySchedule s = checked_schedule(outputs, inputs);
+        const PySchedule s = checked_schedule(outputs, inputs, py::none());
         return str_of(definition_to_text(*s.definition));
       },
       py::arg("outputs"), py::arg("inputs"));

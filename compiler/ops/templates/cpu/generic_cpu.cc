@@ -4,6 +4,7 @@
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/generic.h"
 #include "compiler/ops/templates/row_wise.h"
+#include "compiler/ops/templates/stage_nests.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -23,6 +24,7 @@ bool has_rows_for_threads(const Definition& d, bool several, const Target& targe
 }  // namespace
 
 void generic_cpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  if (reads_stored_elements(d)) return stage_nests_cpu(d, target, knobs, out);
   const std::vector<const TensorNode*> stages = stages_of(d);
   const auto reductions =
       std::count_if(stages.begin(), stages.end(), [](const TensorNode* t) { return t->reduce != ReduceKind::kNone; });

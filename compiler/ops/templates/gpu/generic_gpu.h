@@ -8,7 +8,7 @@
 namespace hone {
 
 /// Declares, checks or applies like a TemplateFunction, from the definition alone, whatever it is made of: it chooses
-/// between the two below.
+/// between the two below and that of stage_nests.h.
 void generic_gpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 /// Reductions over the same rows (find_rows(collapse(d))) in one launch.

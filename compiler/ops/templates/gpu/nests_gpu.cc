@@ -4,6 +4,7 @@
 #include "compiler/ops/templates/gpu/reduction_gpu.h"
 #include "compiler/ops/templates/kept_stages.h"
 #include "compiler/ops/templates/reduction_nest.h"
+#include "compiler/ops/templates/stage_nests.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -77,6 +78,7 @@ void nests_gpu(const Definition& original, const Target& target, Knobs& knobs, s
 }
 
 void generic_gpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  if (reads_stored_elements(d)) return stage_nests_gpu(d, target, knobs, out);
   const Definition collapsed = behind_early_outputs(collapse(d)).rest;
   const std::optional<RowGroup> g = find_rows(collapsed);
   // A block's rows are those of the last row axis in every stage.
