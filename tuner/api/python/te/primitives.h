@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te/schedule.h"
 
 namespace hone::python {
 

@@ -13,8 +13,8 @@
 #include "base/json.h"
 #include "compiler/ops/user_operator.h"
 #include "tuner/api/python/call_limit.h"
-#include "tuner/api/python/te_knobs.h"
-#include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te/knobs.h"
+#include "tuner/api/python/te/schedule.h"
 
 namespace hone::python {
 

@@ -1,4 +1,4 @@
-// Schedules in Python, their loops and blocks; the primitives are bound in te_primitives.h.
+// Schedules in Python, their loops and blocks; the primitives are bound in primitives.h.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,7 +8,7 @@
 
 #include "compiler/ops/definition.h"
 #include "compiler/schedule/schedule.h"
-#include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te/expr.h"
 
 namespace hone::python {
 

@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_stages.h"
+#include "tuner/api/python/te/stages.h"
 
 #include <absl/strings/str_join.h>
 #include <pybind11/functional.h>
@@ -12,7 +12,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/te/sizes.h"
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/references.h"
 #include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {

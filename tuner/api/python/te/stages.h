@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te/expr.h"
 
 namespace hone::python {
 

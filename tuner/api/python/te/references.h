@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "compiler/schedule/schedule.h"
-#include "tuner/api/python/te_expr.h"
-#include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te/expr.h"
+#include "tuner/api/python/te/schedule.h"
 
 namespace hone::python {
 

@@ -1,7 +1,7 @@
-#include "tuner/api/python/te_operator.h"
+#include "tuner/api/python/te/operator.h"
 
 #include "compiler/ops/definition_text.h"
-#include "tuner/api/python/te_checked_schedule.h"
+#include "tuner/api/python/te/checked_schedule.h"
 #include "tuner/api/python/text.h"
 
 namespace hone::python {

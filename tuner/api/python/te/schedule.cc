@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te/schedule.h"
 
 #include <pybind11/stl.h>
 
@@ -8,9 +8,9 @@
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower_blocks.h"
 #include "compiler/schedule/steps_text.h"
-#include "tuner/api/python/te_checked_schedule.h"
-#include "tuner/api/python/te_primitives.h"
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/checked_schedule.h"
+#include "tuner/api/python/te/primitives.h"
+#include "tuner/api/python/te/references.h"
 #include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {

@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_kernel.h"
+#include "tuner/api/python/te/kernel.h"
 
 #include <absl/strings/str_join.h>
 #include <pybind11/stl.h>
@@ -19,8 +19,8 @@
 #include "compiler/lower/lower.h"
 #include "compiler/runtime/time_kernel.h"
 #include "tuner/api/python/no_gil.h"
-#include "tuner/api/python/te_expr.h"
-#include "tuner/api/python/te_stages.h"
+#include "tuner/api/python/te/expr.h"
+#include "tuner/api/python/te/stages.h"
 
 namespace hone::python {
 namespace {

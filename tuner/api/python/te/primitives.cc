@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_primitives.h"
+#include "tuner/api/python/te/primitives.h"
 
 #include <pybind11/stl.h>
 
@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "compiler/schedule/primitive_table.h"
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/references.h"
 
 namespace hone::python {
 namespace {

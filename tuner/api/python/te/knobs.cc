@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_knobs.h"
+#include "tuner/api/python/te/knobs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

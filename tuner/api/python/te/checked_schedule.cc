@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_checked_schedule.h"
+#include "tuner/api/python/te/checked_schedule.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/lower/lower_blocks.h"
 #include "compiler/te/sizes.h"
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/references.h"
 
 namespace hone::python {
 namespace {

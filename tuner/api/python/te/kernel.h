@@ -14,7 +14,7 @@
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 #include "tuner/api/python/arrays.h"
-#include "tuner/api/python/te_schedule.h"
+#include "tuner/api/python/te/schedule.h"
 
 namespace hone::python {
 

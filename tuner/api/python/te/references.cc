@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/references.h"
 
 #include "base/check.h"
 

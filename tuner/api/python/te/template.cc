@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_template.h"
+#include "tuner/api/python/te/template.h"
 
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -14,8 +14,8 @@
 #include "compiler/host/local_gpu.h"
 #include "compiler/ops/definition_text.h"
 #include "compiler/schedule/steps_text.h"
-#include "tuner/api/python/te_kernel.h"
-#include "tuner/api/python/te_references.h"
+#include "tuner/api/python/te/kernel.h"
+#include "tuner/api/python/te/references.h"
 #include "tuner/api/python/text.h"
 #include "tuner/api/python/whole_objects.h"
 

@@ -1,4 +1,4 @@
-#include "tuner/api/python/te_expr.h"
+#include "tuner/api/python/te/expr.h"
 
 #include <absl/strings/str_join.h>
 #include <pybind11/functional.h>
