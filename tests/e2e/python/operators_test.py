@@ -377,9 +377,9 @@ class Wrong(Case):
             hone.compile(one_node(), operators=[7])
 
     def test_models_alone_have_them(self):
-        with self.assertRaisesRegex(TypeError, "operators and replace are of models"):
+        with self.assertRaisesRegex(TypeError, "operators, replace, passes and optimize are of models"):
             hone.compile("dense(m=4,n=4,k=4)", operators=[prefix])
-        with self.assertRaisesRegex(TypeError, "operators and replace are of models"):
+        with self.assertRaisesRegex(TypeError, "operators, replace, passes and optimize are of models"):
             hone.tune("dense(m=4,n=4,k=4)", operators=[prefix])
 
     def test_a_node_without_a_definition_says_how_to_have_one(self):
