@@ -158,7 +158,7 @@ ShellCommand build_command(const ModelRequest& request) {
     if (!pass.file.empty() && std::find(files.begin(), files.end(), pass.file) == files.end())
       files.push_back(pass.file);
   // The program knows no passes of users.
-  ShellCommand command(request.passes.empty() ? "tensorc" : "python3 -m hone compile");
+  ShellCommand command = request.passes.empty() ? ShellCommand("tensorc") : ShellCommand("python3 -m hone compile");
   command.word(request.model).options("--passes", files);
   return command;
 }

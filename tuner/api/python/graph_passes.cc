@@ -9,6 +9,7 @@
 
 #include "tuner/api/python/arrays.h"
 #include "tuner/api/python/no_gil.h"
+#include "tuner/api/python/whole_objects.h"
 
 namespace hone::python {
 
@@ -98,9 +99,9 @@ int32_t GraphPasses::run(int32_t pass, const char* graph, const DLTensor* given,
 }
 
 void bind_given_constants(py::module_& m) {
-  py::class_<GivenConstants, std::shared_ptr<GivenConstants>>(m, "GivenConstants")
-      .def_readonly("count", &GivenConstants::count)
-      .def("array", &GivenConstants::array);
+  py::class_<GivenConstants, std::shared_ptr<GivenConstants>> given(m, "GivenConstants");
+  make_only_whole(given);
+  given.def_readonly("count", &GivenConstants::count).def("array", &GivenConstants::array);
 }
 
 }  // namespace hone::python

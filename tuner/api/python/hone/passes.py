@@ -14,6 +14,7 @@ import json
 import os
 from typing import Any, Callable, Iterable, List, Optional
 
+from hone.errors import BadInput
 from hone.graph import Graph
 from hone.scripts import objects_of
 
