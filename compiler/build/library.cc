@@ -1,9 +1,11 @@
 #include "compiler/build/library.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/check.h"
@@ -52,6 +54,15 @@ std::vector<std::string> symbols_of(const LibraryFunction& f, const Target& targ
   return out;
 }
 
+// Whether C's own libraries have a function of this name, which another one would replace in programs.
+bool is_of_c(const std::string& name) {
+  for (const char* library : {"libc.so.6", "libm.so.6"}) {
+    const std::unique_ptr<void, int (*)(void*)> opened(dlopen(library, RTLD_LAZY), &dlclose);
+    if (opened && dlsym(opened.get(), name.c_str())) return true;
+  }
+  return false;
+}
+
 void check_names(const std::vector<LibraryFunction>& functions, const ModuleFiles& files) {
   std::map<std::string, std::string> owners;  // by symbol
   for (const char* end : {"_library", "_pool", "_pool_free"}) owners[files.name + end] = files.name;
@@ -59,6 +70,8 @@ void check_names(const std::vector<LibraryFunction>& functions, const ModuleFile
   for (const LibraryFunction& f : functions) {
     HONE_USER_CHECK(is_identifier(f.name) && !f.name.starts_with("hone_"))
         << "'" << clean_line(f.name) << "' cannot be a function of C: letters, digits and _, no word of C's, no hone_";
+    HONE_USER_CHECK(!is_of_c(f.name)) << "'" << f.name
+                                      << "' is a function of C's library, which programs would lose: another name";
     for (const std::string& symbol : symbols_of(f, files.target)) {
       const auto [at, is_new] = owners.emplace(symbol, f.name);
       HONE_USER_CHECK(is_new) << "'" << at->second << "' and '" << f.name << "' would both have the name " << symbol;

@@ -85,7 +85,7 @@ class AccessRewriter final : public Mutator {
     const Placement* p = placement_of(buffer);
     if (p && p->turn) out.push_back(p->turn);
     for (size_t d = 0; d < indices.size(); ++d) {
-      Expr i = substitute(indices[d], bindings_);
+      Expr i = (*this)(indices[d]);  // it may read a stage, which has been placed
       if (p && !p->min.empty()) i = i - p->min[d];
       out.push_back(simplify(i, facts_));
     }

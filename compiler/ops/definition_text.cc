@@ -52,6 +52,7 @@ class DefinitionWriter {
     HONE_ICHECK(t.caller_shape.empty()) << t.name << " has another shape for callers";
     HONE_ICHECK(!t.is_open) << t.name << " has sizes without numbers";
     at_ = &t;
+    first_ = Expr();
     Json j = {{"name", t.name}, {"axes", json_of_axes(t.axes)}, {"value", expression(t.body)}};
     if (t.reduce != ReduceKind::kNone) {
       j["reduce"] = kReductionNames[static_cast<size_t>(t.reduce)];
@@ -63,7 +64,8 @@ class DefinitionWriter {
     if (t.compares_bits) j["compares_bits"] = true;
     if (t.scan_axis) {
       j["scan"] = *t.scan_axis;
-      j["first"] = expression(first_);
+      // A scan may leave the element before alone: then nothing says what the first one follows.
+      j["first"] = expression(first_ ? first_ : reduce_identity(ReduceKind::kSum, t.buffer->dtype));
     }
     return j;
   }

@@ -69,6 +69,15 @@ struct Gather {
 struct GatherElements {
   static constexpr std::string_view kName = "gather_elements";
 };
+struct GatherNd {
+  static constexpr std::string_view kName = "gather_nd";
+};
+struct Scatter {
+  static constexpr std::string_view kName = "scatter";
+};
+struct ScatterRows {
+  static constexpr std::string_view kName = "scatter_rows";
+};
 struct Lookup {
   static constexpr std::string_view kName = "lookup";
 };

@@ -281,7 +281,10 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     // e^(x + error) - e^x; for small errors, where the difference is not exact, its first order.
     case Intrinsic::kExp:
       return result([&](const Expr& e) { return times(most_of(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
-    case Intrinsic::kLog: return result([&](const Expr& e) { return e / most_of(x.exact - e, real(kTiny)); }, own);
+    // A negative number that may be a zero has no logarithm to round, and may have any.
+    case Intrinsic::kLog:
+      return result([&](const Expr& e) { return e / most_of(x.exact - e, real(kTiny)); },
+                    select(lt(real(0), x.exact), own, real(0)));
     // Sine and cosine of large numbers: kernels reduce by multiples of pi less exactly (codegen/llvm/emit_math.h).
     case Intrinsic::kSin:
     case Intrinsic::kCos: {

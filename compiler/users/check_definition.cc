@@ -45,6 +45,9 @@ void check_definition(const Definition& d) {
   HONE_USER_CHECK(!d.outputs.empty()) << "it has no output";
   for (const Tensor& t : d.outputs)
     HONE_USER_CHECK(!t->is_placeholder()) << "its output '" << t->name << "' is an input: it is not computed";
+  for (const Tensor& t : d.outputs)
+    HONE_USER_CHECK(!t->shape.empty()) << "its output '" << t->name
+                                       << "' has no dimension: a number has the shape (1,)";
   for (const auto& [tensor, role] : d.inputs) element_count(tensor->shape);
   const std::vector<const TensorNode*> stages = stages_of(d);
   HONE_USER_CHECK(stages.size() <= kMostStages) << "it has more than " << kMostStages << " stages";

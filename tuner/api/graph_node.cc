@@ -6,9 +6,12 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "compiler/ir/extents.h"
+#include "compiler/ops/definition_text.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/user_definitions.h"
 #include "compiler/ops/windows/physical.h"
+#include "compiler/users/check_definition.h"
 #include "tuner/api/call.h"
 
 namespace hone::api {
@@ -29,6 +32,11 @@ Json types_of(const std::vector<PhysicalTypes::Tensor>& tensors) {
 }
 
 Workload workload_of(const OperatorTable& operators, const Json& question) {
+  for (const Json& text : question.value("definitions", Json::array())) {
+    const Definition d = definition_from_text(text.get<std::string>());
+    check_definition(d);
+    operators.definitions().add(d);
+  }
   if (!question.contains("op")) {
     const Workload w = Workload::parse(operators, question.at("workload").get<std::string>());
     const AttributeTexts changes = texts_from(question.value("change", Json::object()));

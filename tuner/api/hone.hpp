@@ -52,10 +52,13 @@ namespace internal {
 class Call {
  public:
   explicit Call(const Listener& listener) : listener_(listener) {
-    call_ = {sizeof call_, this,
-             [](void* self, const char* line) { static_cast<Call*>(self)->guarded(&Listener::line, line); },
-             [](void* self, const HoneProgress* p) { static_cast<Call*>(self)->guarded(&Listener::progress, *p); },
-             [](void* self) { return static_cast<Call*>(self)->stops(); }, nullptr};
+    call_.size = sizeof call_;
+    call_.data = this;
+    call_.line = [](void* self, const char* line) { static_cast<Call*>(self)->guarded(&Listener::line, line); };
+    call_.progress = [](void* self, const HoneProgress* p) {
+      static_cast<Call*>(self)->guarded(&Listener::progress, *p);
+    };
+    call_.stops = [](void* self) { return static_cast<Call*>(self)->stops(); };
     if (listener_.define)
       call_.define = [](void* self, const char* question, void* to, void (*write)(void*, const char*)) {
         return static_cast<Call*>(self)->define(question, to, write);

@@ -148,6 +148,7 @@ HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** out
 
      {"workload": "dense(m=1,n=3,k=4)", "change": {"epilogue": "relu"}}
 
+   with "definitions": [TEXT, ...] where it is op(...), which names one by its hash (those of a graph's text).
    `*output`: {"workload": TEXT, "op": NAME, "attributes": [[NAME, TEXT], ...], "inputs": [TYPE, ...], "outputs": [TYPE,
    ...]}, types as above. HONE_BAD_INPUT, with one line, where there is no such node. */
 HONE_API int32_t hone_graph_node(const char* question, char** output);

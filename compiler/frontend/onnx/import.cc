@@ -309,7 +309,7 @@ class Importer {
     if (is_known || !is_there) {
       try {
         HONE_USER_CHECK(is_there) << "the operator is not known"
-                                  << (domain.empty() ? "" : ": --operators FILE may define it");
+                                  << (domain.empty() ? "" : may_be_defined(full_name_of(node), options_.users.get()));
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         if (user.op.empty() && is_row_or_body(node, domain)) check_sequences(c);
         if (user.op.empty())

@@ -273,7 +273,7 @@ class Importer {
     if (is_known || !is_there) {
       try {
         HONE_USER_CHECK(is_there) << "the operator is not supported"
-                                  << (c.number == kCustom ? ": --operators FILE may define it" : "");
+                                  << (c.number == kCustom ? may_be_defined(c.custom, options_.users.get()) : "");
         if (is_user)
           run_user_operator(c, origin);
         else if (convert)

@@ -1,10 +1,15 @@
 #include "compiler/graph/passes/passes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string_view>
+
+#include "base/check.h"
+#include "base/near_name.h"
 
 namespace hone {
 namespace {
@@ -95,6 +100,16 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& context) {
                    row.level <= c.level && is_wanted(row.when, c)});
   static const std::vector<UserPass> none;
   return with_user_passes(std::move(out), c.user_passes ? *c.user_passes : none);
+}
+
+void check_pass_names(const std::vector<std::string>& names, const std::vector<UserPass>& own) {
+  std::vector<std::string> known;
+  for (const Row& row : kPasses) known.emplace_back(row.name);
+  for (const UserPass& pass : own) known.push_back(pass.name);
+  for (const std::string& name : names)
+    HONE_USER_CHECK(std::find(known.begin(), known.end(), name) != known.end())
+        << "--disable " << name << ": there is no such pass" << did_you_mean(name, known) << "; there are "
+        << fmt::format("{}", fmt::join(known, ", "));
 }
 
 std::string names_of_level(OptLevel level) {

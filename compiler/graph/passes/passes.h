@@ -59,6 +59,8 @@ Graph multiply_in_f32(const Graph& g, const PassContext& context);
 /// All passes for models of the context's level, in order, with the user's between them. UserError as
 /// with_user_passes().
 std::vector<Pass<Graph>> graph_passes(const PassContext& context);
+/// UserError, one line, unless all of `names` are passes of some level, or the user's: what is left out by them.
+void check_pass_names(const std::vector<std::string>& names, const std::vector<UserPass>& own);
 /// The names of the passes that a level has beyond those of the one before it, for help: `fold_pads, fold_repeats`.
 std::string names_of_level(OptLevel level);
 

@@ -256,6 +256,8 @@ class Rebuilder {
 
 Definition collapse(const Definition& d) {
   const std::vector<const TensorNode*> order = in_order(d);
+  // A scan reads its own elements, by its own axis.
+  if (std::any_of(order.begin(), order.end(), [](const TensorNode* t) { return t->scan_axis.has_value(); })) return d;
   const AllGroups groups = JoinFinder(order).run();
   Rebuilder rebuilder(groups);
   std::map<const TensorNode*, Tensor> fresh;

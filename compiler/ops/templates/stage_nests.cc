@@ -23,7 +23,7 @@ StageLoops loops_of(const Schedule& s, const TensorNode& t) {
     const bool is_free = i < t.axes.size() && t.scan_axis != i;
     (is_free ? out.free : out.ordered).push_back(loops[i]);
   }
-  out.ends_free = t.scan_axis != t.axes.size() - 1;
+  out.ends_free = !t.axes.empty() && t.scan_axis != t.axes.size() - 1;
   return out;
 }
 

@@ -182,6 +182,90 @@ class Operators(Case):
                     built = hone.compile(m, operators=decay, threads=2, target=target)
                     np.testing.assert_allclose(built(x), decayed(x, axis), rtol=1e-4, atol=1e-4)
 
+    def test_scans_are_checked(self):
+        m = one_node("Decay", 5, 7)
+        x = sample(5, 7)
+        expected = hone.compile(m, operators=decay, threads=1)(x)
+        checked = hone.compile(m, operators=decay, threads=1, check=True, passes=[lambda g: None])
+        np.testing.assert_array_equal(checked(x), expected)
+        negated = model([node("Neg", ["x"], ["y"])], [value("x", FLOAT, [5, 7])], [value("y", FLOAT, [5, 7])])
+        with self.assertRaisesRegex(hone.BadInput, "computes something else than the node"):
+            hone.compile(negated, replace={"Neg_y": decay}, threads=1)
+
+    def test_scans_may_leave_the_element_before_alone(self):
+        @hone.op("my::Decay")
+        def doubled(x, axis=0):
+            return te.scan(x.shape, lambda before, i, j: x[i, j] * 2.0, axis=axis, name="doubled")
+
+        x = sample(5, 7)
+        np.testing.assert_array_equal(hone.compile(one_node("Decay", 5, 7), operators=doubled, threads=1)(x), x * 2)
+
+    def test_numbers_beside_scans(self):
+        @hone.op("my::Total")
+        def total(x):
+            k = te.reduce_axis(x.shape[0], "k")
+            of_all = te.compute((), lambda: te.sum(x[k], axis=k), name="of_all")
+            return te.scan(x.shape, lambda before, i: before + x[i] - of_all[()] * 0.01, name="total")
+
+        m = model([own_node("my", "Total", ["x"], ["y"])], [value("x", FLOAT, [100])], [value("y", FLOAT, [100])])
+        x = sample(100)
+        for target in self.targets():
+            built = hone.compile(m, operators=total, threads=2, target=target)
+            np.testing.assert_allclose(built(x), np.cumsum(x - x.mean()), rtol=1e-3, atol=1e-4)
+
+    def test_convolutions_whose_windows_leave_their_image(self):
+        @hone.op("my::Far")
+        def far(x, w):
+            def bordered(b, c, i):
+                return te.where(te.all(i >= 4, i < 16), x[b, c, te.minimum(te.maximum(i - 4, 0), 11)], 0.0)
+
+            padded = te.compute((1, 4, 20), bordered, name="padded")
+            c, t = te.reduce_axis(4, "c"), te.reduce_axis(3, "t")
+            return te.compute(
+                (1, 8, 2), lambda b, o, i: te.sum(padded[b, c, i + t] * w[o, c, t], axis=[c, t]), name="far")
+
+        weights = sample(8, 4, 3)
+        m = model(
+            [own_node("my", "Far", ["x", "w"], ["y"])], [value("x", FLOAT, [1, 4, 12])], [value("y", FLOAT, [1, 8, 2])],
+            [tensor("w", [8, 4, 3], list(weights.reshape(-1)))])
+        x = sample(1, 4, 12)
+        padded = np.pad(x, [(0, 0), (0, 0), (4, 4)])
+        expected = np.stack([np.einsum("bct,oct->bo", padded[:, :, i:i + 3], weights) for i in range(2)], axis=2)
+        np.testing.assert_allclose(hone.compile(m, operators=far, threads=1)(x), expected, rtol=1e-4, atol=1e-5)
+
+    def test_outputs_have_a_dimension(self):
+        @hone.op("my::Total")
+        def total(x):
+            k = te.reduce_axis(x.shape[0], "k")
+            return te.compute((), lambda: te.sum(x[k], axis=k), name="total")
+
+        m = model([own_node("my", "Total", ["x"], ["y"])], [value("x", FLOAT, [9])], [value("y", FLOAT, [])])
+        with self.assertRaisesRegex(hone.BadInput, r"'total' has no dimension: a number has the shape \(1,\)"):
+            hone.compile(m, operators=total, threads=1)
+
+    def test_whole_numbers_are_compared_beyond_one(self):
+        @hone.op("my::Same")
+        def same(x):
+            return te.compute(x.shape, lambda i: x[i], name="same")
+
+        m = model([node("Abs", ["x"], ["y"])], [value("x", small_onnx.INT64, [6])], [value("y", small_onnx.INT64, [6])])
+        with self.assertRaisesRegex(hone.BadInput, "computes something else than the node"):
+            hone.compile(m, operators=[], replace={"Abs_y": same}, threads=1)
+
+    def test_passes_see_them(self):
+        @hone.graph_pass
+        def twice(g):
+            own = next(n for n in g.nodes if n.op == "op")
+            self.assertEqual(own.output.shape, (5, 7))
+            g.replace(own.output, g.function("add", own.output, own.output))
+
+        m = one_node("Decay", 5, 7)
+        x = sample(5, 7)
+        expected = hone.compile(m, operators=decay, threads=1)(x)
+        built = hone.compile(m, operators=decay, threads=1, passes=[twice])
+        np.testing.assert_allclose(built(x), 2 * expected, rtol=1e-5)
+        self.assertIn("graph model\n", hone.emit(m, "graph:after=twice", operators=decay, passes=[twice]))
+
     def test_scans_of_vectors_are_scans(self):
         @hone.op("my::Total")
         def total(x):
@@ -383,7 +467,7 @@ class Wrong(Case):
             hone.tune("dense(m=4,n=4,k=4)", operators=[prefix])
 
     def test_a_node_without_a_definition_says_how_to_have_one(self):
-        with self.assertRaisesRegex(hone.BadInput, "the operator is not known: operators FILE may define it"):
+        with self.assertRaisesRegex(hone.BadInput, "the operator is not known: operators FILE may define my::"):
             hone.compile(one_node())
 
 

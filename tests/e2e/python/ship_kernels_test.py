@@ -286,8 +286,9 @@ class Libraries(Shipped):
             ({"f": a, "f_run": b}, "'f' and 'f_run' would both have the name f_run"),
             ({"f": a, "F": b}, "'f' and 'F' would have the same macros"),
             ({"int": a}, "'int' cannot be a function of C"),
+            ({"malloc": a}, "'malloc' is a function of C's library"), ({"log": a}, "'log' is a function of C's"),
             ({"a b": a}, "'a b' cannot be"), ({"": a}, "'' cannot be"), ({"hone_f": a}, "no hone_"),
-            ({"exp": a}, "cannot be called 'exp'"), ({"ops_pool": a}, "would both have the name ops_pool"),
+            ({"exp": a}, "'exp' is a function of C's"), ({"ops_pool": a}, "would both have the name ops_pool"),
             ({"f": a, "g": elsewhere}, "kernels of one file are for one target"),
         ):
             with self.subTest(text), self.assertRaisesRegex(hone.BadInput, text) as raised:

@@ -457,7 +457,8 @@ TEST(BadModel, UnknownOperatorsAreListedAtOnce) {
             "it has nodes that are not supported:\n"
             "  Mystery (opset 13): the operator is not known; 5 nodes: Mystery_m0, Mystery_m1, Mystery_m2, …\n"
             "  Other (opset 13): the operator is not known; 1 node: Other_o\n"
-            "  com.example.Gelu (opset 1): the operator is not known: --operators FILE may define it; 1 node: Gelu_g");
+            "  com.example.Gelu (opset 1): the operator is not known: --operators FILE may define "
+            "com.example::Gelu; 1 node: Gelu_g");
 }
 
 TEST(BadModel, Opsets) {

@@ -188,7 +188,7 @@ TEST(TfliteFile, WhatIsNotSupportedIsSaidAtOnce) {
             "it has operators that are not supported:\n"
             "  LSH_PROJECTION (version 1): the operator is not supported; 2 operators: 0 'a', 1 'b'\n"
             "  SKIP_GRAM (version 1): the operator is not supported; 1 operator: 3 'd'\n"
-            "  custom Frobnicate (version 1): the operator is not supported: --operators FILE may define it; 1 "
+            "  custom Frobnicate (version 1): the operator is not supported: --operators FILE may define Frobnicate; 1 "
             "operator: 4 'e'\n"
             "  operator 250 (version 1): the operator is not supported; 1 operator: 5 'g'");
 }

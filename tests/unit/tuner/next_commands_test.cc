@@ -26,7 +26,7 @@ std::string value_of(const std::string& flag) {
   if (flag == "--denormals") return "keep";
   if (flag == "--optimize") return "2";
   if (flag == "--label" || flag == "--bind" || flag == "--shape") return "k=1|2";
-  if (flag == "--bind-data" || flag == "--cache") return "k=7";
+  if (flag == "--bind-data" || flag == "--cache" || flag == "--replace") return "k=7";
   if (flag == "--input") return "k=u8";
   return "7";
 }

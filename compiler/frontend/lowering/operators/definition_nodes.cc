@@ -302,6 +302,8 @@ std::optional<std::vector<Operand>> as_nodes(Lowering& l, const Definition& d, c
     return out;
   } catch (const UserError&) {  // an operator that does not take a type, or a window; nodes that were added are dead
     return std::nullopt;
+  } catch (const OwnStage&) {  // a window that lies in the border
+    return std::nullopt;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/key.h"
+#include "base/near_name.h"
 #include "compiler/frontend/lowering/operators/definition_nodes.h"
 #include "compiler/frontend/lowering/operators/replacement.h"
 #include "compiler/graph/passes/passes.h"
@@ -96,6 +97,11 @@ OperatorCall operator_call(std::string op, std::string node, Json attributes,
     call.inputs.back() = {x.type.dtype, x.type.shape.empty() ? Extents{1} : x.type.shape};
   }
   return call;
+}
+
+std::string may_be_defined(const std::string& op, const UserOperators* users) {
+  const std::string near = users ? did_you_mean(op, {users->names().begin(), users->names().end()}) : "";
+  return ": --operators FILE may define " + op + near;
 }
 
 AttributeTexts key_attributes(const OperatorCall& call) {

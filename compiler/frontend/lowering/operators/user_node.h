@@ -18,6 +18,10 @@ OperatorCall operator_call(std::string op, std::string node, Json attributes,
 std::vector<Operand> user_node(Lowering& l, UserOperators& users, const OperatorCall& call,
                                const std::vector<std::optional<Operand>>& inputs);
 
+/// For an error about an operator that nobody knows: where a user may define it, and a name that is near among those
+/// that `users` (may be null) has.
+std::string may_be_defined(const std::string& op, const UserOperators* users);
+
 /// Attributes of a workload by which the nearest one is found: shapes and types of the inputs, and the node's own
 /// attributes, as far as keys can have them.
 AttributeTexts key_attributes(const OperatorCall& call);

@@ -6,6 +6,7 @@ All other words are tensorc's, or tuner's.
 
 import os
 import sys
+import traceback
 from typing import Any, Callable, Dict, List, NamedTuple, Tuple
 
 from hone import _hone
@@ -82,9 +83,19 @@ def _say(line):
     print(line, file=sys.stderr, flush=True)
 
 
+def _raised(error):
+    """An exception of what is written in the files, with its own lines alone."""
+    own = os.path.dirname(os.path.abspath(__file__))
+    lines = [f for f in traceback.extract_tb(error.__traceback__)
+             if not f.filename.startswith((own + os.sep, "<frozen"))]
+    if lines:
+        sys.stderr.write("Traceback (most recent call last):\n" + "".join(traceback.format_list(lines)))
+    _say("hone: " + "".join(traceback.format_exception_only(type(error), error)).rstrip("\n"))
+
+
 def main(words: List[str]) -> int:
     """Runs a command line; the exit code, as the programs have it."""
-    if not words or words[0] in ("-h", "--help"):
+    if not words or {"-h", "--help"} & set(words):
         (sys.stdout if words else sys.stderr).write(USAGE)
         return 0 if words else 2
     commands = {"compile": _compile, "tune": _tune}
@@ -97,7 +108,8 @@ def main(words: List[str]) -> int:
             files, words = _taken(words, name)
             for path in files:
                 if not os.path.isfile(path):
-                    raise BadInput(f"{name} {path}: there is no such file")
+                    is_there = os.path.exists(path)
+                    raise BadInput(f"{name} {path}: " + ("it is no file" if is_there else "there is no such file"))
                 given[option.argument] += option.read(path)
         if not words or words[0].startswith("-"):
             raise BadInput("the model's path follows the command")
@@ -107,6 +119,9 @@ def main(words: List[str]) -> int:
         return {NoDevice: 3, DatabaseError: 5}.get(type(error), 2 if isinstance(error, BadInput) else 70)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        _raised(error)
+        return 2
     return 0
 
 

@@ -84,15 +84,10 @@ def _texts(attributes):
 
 @functools.lru_cache(maxsize=4096)
 def _asked(question):
-    """The library's answer about a node."""
+    """The library's answer about a node: workload, operator, attributes, inputs' and outputs' types."""
     told = json.loads(_hone.graph_node(question))
     types = {k: tuple((_NAMES[t], tuple(shape)) for t, shape in told[k]) for k in ("inputs", "outputs")}
     return told["workload"], told["op"], dict(told["attributes"]), types["inputs"], types["outputs"]
-
-
-def _ask(**question):
-    """The workload, operator, attributes, inputs' and outputs' types of a node."""
-    return _asked(json.dumps(question))
 
 
 class Value:
@@ -116,7 +111,7 @@ class Value:
     def type(self) -> Type:
         """The element type and the shape: ``("float32", (1, 3))``. The rank is 1 at least."""
         if self._type is None:
-            outputs = _ask(workload=self.producer.workload)[4]
+            outputs = self._graph._ask(workload=self.producer.workload)[4]
             for value, of_type in zip(self.producer.outputs, outputs):
                 value._type = of_type
         return self._type
@@ -244,6 +239,7 @@ class Graph:
         self._source = given
         self._values: Dict[str, Value] = {}
         self._nodes: List[Node] = []
+        self._definitions: Dict[str, str] = {}  # of users' operators, by their hashes
         self._origin = ""
         self.name = ""
         inputs, outputs = [], []
@@ -257,6 +253,9 @@ class Graph:
                     self._new(value[1:], (known[0], known[1] or (1,)))
                 port = Port(_unescaped(name), self._values.get(value[1:]) if value != "none" else None, known, rest)
                 (inputs if kind == "input" else outputs).append(port)
+            elif line.startswith("definition "):
+                _, key, definition = line.split(" ", 2)
+                self._definitions[key] = definition
             elif line:
                 self.name = _unescaped(line[len("graph "):])
         self.inputs: Tuple[Port, ...] = tuple(inputs)
@@ -265,7 +264,7 @@ class Graph:
     # ---- what there is ----
 
     @property
-    def nodes(self) -> List[Node]:
+    def nodes(self) -> Tuple[Node, ...]:
         """All nodes, each after those whose outputs it reads. BadInput where nodes read in a circle."""
         out: List[Node] = []
         state: Dict[Node, bool] = {}  # whether it is done
@@ -284,7 +283,7 @@ class Graph:
                     stack.extend(before)
                 else:
                     out.append(stack.pop())
-        return out
+        return tuple(out)
 
     def value(self, name: str) -> Value:
         """The value of this name, without the ``%``. KeyError where there is none."""
@@ -335,7 +334,7 @@ class Graph:
         """
         self._check(*inputs)
         types = [[_WORDS[v.dtype], list(v.shape)] for v in inputs]
-        told = _ask(op=op, attributes=_texts(attributes), inputs=types)
+        told = self._ask(op=op, attributes=_texts(attributes), inputs=types)
         return self._added(told, inputs, name)
 
     def add_workload(
@@ -343,7 +342,7 @@ class Graph:
     ) -> Union[Value, Tuple[Value, ...]]:
         """A node whose attributes are all given, as ``Node.workload`` has them: images in blocks, for one."""
         self._check(*inputs)
-        return self._added(_ask(workload=workload), inputs, name)
+        return self._added(self._ask(workload=workload), inputs, name)
 
     def like(
         self, node: Node, /, *inputs: Value, name: Optional[str] = None, **changes: Any
@@ -351,7 +350,7 @@ class Graph:
         """A node like another one, on other inputs (none given: on the same) and with some attributes changed."""
         inputs = inputs or node.inputs
         self._check(*inputs)
-        return self._added(_ask(workload=node.workload, change=_texts(changes)), inputs, name)
+        return self._added(self._ask(workload=node.workload, change=_texts(changes)), inputs, name)
 
     def function(self, functions: str, x: Value, *operands: Value, name: Optional[str] = None) -> Value:
         """Functions of each element of ``x``: ``g.function("relu", x)``, ``g.function("mul", x, y)``,
@@ -464,6 +463,7 @@ class Graph:
     def _text(self, elements):
         """The text, with elements of constants as the function says."""
         lines = [f"graph {_escaped(self.name)}"]
+        lines += [f"definition {key} {text}" for key, text in self._definitions.items()]
         said = set()
 
         def port(kind, p):
@@ -503,6 +503,13 @@ class Graph:
         self._nodes.append(Node(self, workload, reads, outputs, _unescaped(origin or "")))
 
     # ---- pieces ----
+
+    def _ask(self, **question):
+        """As _asked(); of a user's operator with its definition."""
+        own = re.match(r"op\(name=[^,]*,def=(\w+)", question.get("workload", ""))
+        if own and own[1] in self._definitions:
+            question["definitions"] = [self._definitions[own[1]]]
+        return _asked(json.dumps(question))
 
     def _new(self, name, of_type=None, given=None, elements=None):
         value = Value(self, name, of_type, given, elements)
