@@ -243,6 +243,25 @@ class Operators(Case):
         with self.assertRaisesRegex(hone.BadInput, r"'total' has no dimension: a number has the shape \(1,\)"):
             hone.compile(m, operators=total, threads=1)
 
+    def test_stages_are_indices(self):
+        x = te.placeholder((4, 8), name="x", dtype="int64")
+        k = te.reduce_axis(8, "k")
+        sums = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), name="sums")
+        picked = te.compute(
+            (4, 8), lambda i, j: x[i, te.minimum(te.maximum(sums[i], 0), 7)] + j * 0, name="picked")
+        given = np.random.default_rng(1).integers(-3, 4, (4, 8))
+        at = np.clip(given.sum(axis=1), 0, 7)
+        wanted = np.repeat(given[np.arange(4), at][:, None], 8, axis=1)
+        np.testing.assert_array_equal(te.build(te.Schedule(picked, inputs=[x]))(given), wanted)
+
+    def test_passes_that_are_not_there_are_not_left_out(self):
+        with self.assertRaisesRegex(hone.BadInput, "fold_pad: there is no such pass; did you mean fold_pads"):
+            hone.compile(one_node("Decay", 5, 7), operators=decay, flags=["--disable=fold_pad"], threads=1)
+
+    def test_logarithms_of_denormal_numbers_are_checked(self):
+        m = model([node("Log", ["x"], ["y"])], [value("x", FLOAT, [4, 8])], [value("y", FLOAT, [4, 8])])
+        hone.compile(m, threads=1, check=True)
+
     def test_whole_numbers_are_compared_beyond_one(self):
         @hone.op("my::Same")
         def same(x):
