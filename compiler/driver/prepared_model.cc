@@ -41,7 +41,6 @@ PassContext PreparedModel::pass_context(FusionNotes& notes) const {
 
 void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks) {
   out.binding = binding;
-  check_pass_names(request_.disabled, request_.passes);
   hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
   hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g, false); };
   ReadModel model = reader_.read(binding);
@@ -51,6 +50,7 @@ void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, P
 }
 
 void PreparedModel::prepare() {
+  check_pass_names(request_.disabled, request_.passes);
   std::vector<Graph*> graphs;
   for (const ModelBinding& binding : bindings_) {
     PreparedBinding& p = *prepared_.emplace_back(std::make_unique<PreparedBinding>());

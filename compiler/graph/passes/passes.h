@@ -98,7 +98,7 @@ Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// Also where f reads an input of g (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator that a user defines, its only reader   ->   an operator with both definitions in
-/// one Also cheap functions, transposes, slices and repetitions in front of it, of which it reads each element about
+/// one. Also cheap functions, transposes, slices and repetitions in front of it, of which it reads each element about
 /// once.
 Graph compose_definitions(const Graph& g, const PassContext& context);
 /// elementwise(f) of a moved value, its only reader   ->   movement of elementwise(f)'s result

@@ -1,6 +1,5 @@
 """Graph passes of one's own: from the function to the model that is built, and what is wrong with some."""
 
-import json
 import math
 import os
 import re
@@ -531,74 +530,6 @@ class NeverReturns(Case):
                     printed, _ = child.communicate(timeout=60)
                 self.assertEqual(printed, "ended [\"in graph pass 'waits'\"]\n")
                 self.assertEqual(child.returncode, 0)
-
-
-PASSES = """
-import hone
-from hone.graph import pattern
-
-@hone.graph_pass
-def use_silu(g):
-    x = pattern.value("x")
-    for m in g.matches(pattern.function("mul", x, pattern.function("sigmoid", x))):
-        g.replace(m.value, g.function("silu", m["x"]))
-"""
-
-
-class Shell(Case):
-    """python3 -m hone"""
-
-    def setUp(self):
-        super().setUp()
-        with open(self.path("m.onnx"), "wb") as f:
-            f.write(onnx.silu())
-        with open(self.path("own.py"), "w") as f:
-            f.write(PASSES)
-
-    def run_it(self, *words):
-        return subprocess.run(
-            [sys.executable, "-m", "hone", *words], capture_output=True, text=True, cwd=self.folder, timeout=300
-        )
-
-    def test_a_graph_is_printed(self):
-        ran = self.run_it("compile", "m.onnx", "--passes", "own.py", "--emit", "graph:after=use_silu")
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertIn("op=silu", ran.stdout)
-        self.assertEqual(ran.stdout, hone.emit(self.path("m.onnx"), "graph:after=use_silu", passes=[use_silu]))
-
-    def test_a_model_is_built(self):
-        ran = self.run_it("compile", "m.onnx", "-o", "own.so", "--passes=own.py", "--bind", "batch=3", "--check")
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertEqual(ran.stdout, "")
-        self.assertIn("check: graph pass 'use_silu' changes nothing", ran.stderr)
-        model = hone.open(self.path("own.so"))
-        x = sample(3)
-        np.testing.assert_allclose(model(x), silu_of(x), rtol=1e-5, atol=1e-6)
-
-    def test_it_is_tuned(self):
-        ran = self.run_it("tune", "m.onnx", "--passes", "own.py", "--trials", "4", "--threads", "1")
-        self.assertEqual(ran.returncode, 0, ran.stderr)
-        self.assertIn("epilogue=silu", json.loads(ran.stdout)["tasks"][0]["workload"])
-
-    def test_what_is_wrong_is_one_line(self):
-        with open(self.path("none.py"), "w") as f:
-            f.write("x = 1\n")
-        for words, text in (
-            (("compile", "m.onnx", "--passes", "other.py"), "--passes other.py: there is no such file"),
-            (("compile", "m.onnx", "--passes", "none.py"), "none.py defines no graph pass"),
-            (("compile", "m.onnx", "--passes"), "--passes takes a value"),
-            (("compile",), "the model's path follows the command"),
-            (("nothing",), "there is no command 'nothing'; there are compile, tune"),
-            (("compile", "other.onnx"), "other.onnx"),
-            (("compile", "m.onnx", "--nothing"), "--nothing"),
-        ):
-            ran = self.run_it(*words)
-            self.assertEqual((ran.returncode, ran.stdout), (2, ""), words)
-            self.assertIn(text, ran.stderr)
-            self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
-        self.assertEqual(self.run_it("--help").returncode, 0)
-        self.assertIn("--passes FILE.py", self.run_it("--help").stdout)
-        self.assertEqual(self.run_it().returncode, 2)
 
 
 class Threads(Case):

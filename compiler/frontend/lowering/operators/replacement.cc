@@ -67,10 +67,6 @@ void compare_output(const TensorData& made, const TensorData& wanted, size_t out
       error, at, output, x[at], y[at]);
 }
 
-}  // namespace
-
-namespace {
-
 void compare_on(const Graph& own, const Workload& w, const Definition& d, const std::vector<KnownInput>& known,
                 int64_t largest) {
   std::mt19937_64 random(1);

@@ -13,10 +13,10 @@ namespace hone::frontend {
 using KnownInput = std::optional<TensorData>;
 
 /// Runs the graph of a node's own meaning and the definition in the interpreter, on numbers at random. `known`: the
-/// definition's inputs; those that are not known are the graph's inputs, in order. False where that would take more
-/// than
-/// `*work` operations, which are left: nothing was compared. UserError, one line with the largest error, where they
-/// differ by more than rounding.
-bool compare_with_own(const Graph& own, const Definition& d, const std::vector<KnownInput>& known, double* work);
+/// definition's inputs; those that are not known are the graph's inputs, in order. Whole numbers are tried twice: 0 and
+/// 1 alone, and up to 100 of both signs where none of them is a position. `*left`: the operations that may still be
+/// spent, which become fewer; false where they are too few: nothing was compared. UserError, one line with the largest
+/// error, where the two differ by more than rounding.
+bool compare_with_own(const Graph& own, const Definition& d, const std::vector<KnownInput>& known, double* left);
 
 }  // namespace hone::frontend

@@ -115,7 +115,7 @@ def main(words: List[str]) -> int:
             raise BadInput("the model's path follows the command")
         command(words[0], words[1:], **given)
     except Error as error:
-        _say(f"hone: {error}")
+        _say(f"hone: {getattr(error, 'printed', '') or error}")
         return {NoDevice: 3, DatabaseError: 5}.get(type(error), 2 if isinstance(error, BadInput) else 70)
     except KeyboardInterrupt:
         return 130

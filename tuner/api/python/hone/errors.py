@@ -9,6 +9,8 @@ class Error(RuntimeError):
     """A function of Hone failed. ``code`` is the C library's (``hone.h``, ``hone_compiler.h``)."""
 
     code = 0
+    #: The text as programs print it, with their flags where this has arguments.
+    printed = ""
 
 
 class BadInput(Error, ValueError):
@@ -43,4 +45,5 @@ def error_of(code, text):
     # The bits above say what is wrong with a tensor.
     error = _CLASSES.get(code, BadInput if code & 0xFF in _INPUT else Error)(spelled(text))
     error.code = code
+    error.printed = text
     return error

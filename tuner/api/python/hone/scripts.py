@@ -21,13 +21,14 @@ def objects_of(path: str, kind: Type[Any], what: str) -> List[Any]:
     Raises:
         BadInput: it defines none; and the file's own exceptions.
     """
-    spec = importlib.util.spec_from_file_location("hone_script", path)
+    spec = importlib.util.spec_from_file_location(f"hone_script_{len(sys.modules)}", path)
     if spec is None or spec.loader is None:
         raise BadInput(f"{path} is no file of Python")
     module = importlib.util.module_from_spec(spec)
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in sys.path:
         sys.path.insert(0, folder)
+    sys.modules[spec.name] = module  # classes in the file look for their module there
     spec.loader.exec_module(module)
     found = [v for v in vars(module).values() if isinstance(v, kind)]
     if not found:
