@@ -63,7 +63,7 @@ std::string model_build_command(const TunerFlags& f) {
 
 std::string resume_command(const TunerFlags& f) {
   ShellCommand command("tuner");
-  command.option("--model", f.model).option("--ranges", f.quantize.calibrate);
+  command.flag("--confirm", f.confirm).option("--model", f.model).option("--ranges", f.quantize.calibrate);
   add_model(command, f);
   add_place(command, f);
   add_search(command, f);

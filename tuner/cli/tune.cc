@@ -18,10 +18,12 @@
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/driver/users.h"
 #include "compiler/ops/extremes.h"
+#include "tuner/cli/confirm_text.h"
 #include "tuner/cli/next_commands.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tuner_files.h"
 #include "tuner/cli/whole_text.h"
+#include "tuner/driver/confirm_known.h"
 #include "tuner/driver/measure_tasks.h"
 #include "tuner/driver/model_work.h"
 #include "tuner/driver/time_plan.h"
@@ -183,9 +185,34 @@ Status check_numbers(const TunerFlags& f) {
   for (const auto& [flag, number] : {std::pair("--seconds", f.seconds), std::pair("--weight", f.weight),
                                      std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})
     if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is not a number", flag));
+  if (f.confirm && (f.fresh || f.trials > 0 || f.stop_after > 0 || !f.plot.empty()))
+    return usage_error("--confirm searches nothing: --fresh, --trials, --stop-after and --plot exclude it");
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
+  return absl::OkStatus();
+}
+
+// Measures what is known from elsewhere, and says what became of it; of a model also what it takes now.
+Status confirm(const TunerFlags& f, const TunerIo& io, const std::vector<WeightedWorkload>& workloads,
+               const ModelWork& model, const ModelBefore& before, const TuneServices& services, PhaseLine& phase) {
+  HONE_ASSIGN_OR_RETURN(const Confirmations found, confirm_known(workloads, services, phase));
+  OrderedJson json = json_of(found);
+  if (!f.json) io.out << to_string(found) << std::flush;
+  if (!f.model.empty() && !found.tasks.empty() && !found.interrupted && services.plan.left() > 0) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
+                          compare_wholes(model.variants, before, {}, services, phase));
+    for (const WholeModel& whole : wholes) {
+      json["models"].push_back(json_of(whole));
+      if (!f.json) io.out << to_string(whole) << std::flush;
+    }
+  }
+  if (f.json) io.out << json_line(json) << std::endl;
+  if (found.interrupted)
+    return interrupted_error(fmt::format("interrupted; what was measured is kept in {}", services.store.path()));
+  if (found.left() > 0)
+    services.events.tell(fmt::format("the time was up: {} configs from elsewhere not measured{}", found.left(),
+                                     f.model.empty() ? "" : fmt::format("; `{}` goes on", resume_command(f))));
   return absl::OkStatus();
 }
 
@@ -258,6 +285,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
     events.tell(prior.line);
   }
+  if (f.confirm) return confirm(f, io, workloads, model, before, services, phase);
   SessionOptions options = session_options(f, place.devices, workloads.size(), workloads);
   share_time(plan, is_model, now, options);
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(workloads, options, services));

@@ -21,6 +21,7 @@ struct TunerFlags : TuneRequest {
   std::string plot;          ///< a file for the tuning curve
   bool print_tasks = false;  ///< of a model: print the file of --tasks that says the same, and nothing else
   bool list = false;         ///< print the tasks there are, and nothing else
+  bool confirm = false;      ///< search nothing: measure the configs known from elsewhere beside the defaults
   bool json = false;
   /// Files that were read for it, of flags, and what their user calls them: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;

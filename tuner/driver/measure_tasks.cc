@@ -27,6 +27,8 @@ using namespace std::chrono_literals;
 // Half of a first batch: configs that were fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
 constexpr size_t kModelFinalists = 3;
+// Repeats of candidates near the best: 5 ms where others have 2.
+constexpr double kRefinedTimesAsLong = 2.5;
 
 int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -141,6 +143,7 @@ SessionOptions session_options(const TuneRequest& f, size_t devices, size_t task
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
+  o.profile.refine_repeat_ms = kRefinedTimesAsLong * f.min_repeat_ms;
   // In a model, each of many workloads has finalists of its own, chosen from few trials.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   o.profile.cold_constants = o.is_model;
