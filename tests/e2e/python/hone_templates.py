@@ -2,6 +2,8 @@
 comparing them (same_templates_test.py). Left out are parts that other shapes and types need, `split_k` and the other
 algorithms of conv2d."""
 
+import functools
+
 import hone
 from hone import te
 
@@ -71,14 +73,19 @@ def choose_vector_bits(k):
     return k.choice("vector_bits", sorted({min(256, k.vector_bits), k.vector_bits}), default=k.vector_bits)
 
 
-@hone.template
-def python_dense(k, m, n, depth):
-    """A product of matrices, whose second one is a constant."""
+@functools.cache  # schedules of one definition share it
+def product_of(m, n, depth):
     a = te.placeholder((m, depth), name="a")
     b = te.placeholder((n, depth), name="b", constant=True)
     r = te.reduce_axis(depth, name="k")
     c = te.compute((m, n), lambda m, n: te.sum(a[m, r] * b[n, r], axis=r), name="matmul")
+    return a, b, c
 
+
+@hone.template
+def python_dense(k, m, n, depth):
+    """A product of matrices, whose second one is a constant."""
+    a, b, c = product_of(m, n, depth)
     lanes = k.vector_bits // 32
     n_block = k.choice("n_block", vector_blocks(n, lanes), default=2 * lanes)
     heights = covering_heights(m, [*range(1, 15), 20, 28])
@@ -138,12 +145,13 @@ def python_dense(k, m, n, depth):
 NOWHERE, ONCE, IN_TASK = range(3)
 
 
-@hone.template
-def python_conv2d(k, ci, h, w, co, kernel):
-    """A direct convolution of one image, stride 1, as large as its input, in blocks of channels."""
+WIDEST, HIGHEST = 28, 4  # tiles, which may reach beyond the image
+
+
+@functools.cache
+def convolution_of(ci, h, w, co, kernel):
     border = kernel // 2
-    widest, highest = 28, 4  # tiles, which may reach beyond the image
-    height, width = h + 2 * border + highest - 1, w + 2 * border + widest - 1
+    height, width = h + 2 * border + HIGHEST - 1, w + 2 * border + WIDEST - 1
     data = te.placeholder((1, ci, h, w), name="data")
     weight = te.placeholder((co, ci, kernel, kernel), name="weight", constant=True)
     pad = te.compute(
@@ -161,13 +169,19 @@ def python_conv2d(k, ci, h, w, co, kernel):
         lambda n, oc, oh, ow: te.sum(pad[n, ic, oh + kh, ow + kw] * weight[oc, ic, kh, kw], axis=[ic, kh, kw]),
         name="conv",
     )
+    return data, weight, pad, conv
 
+
+@hone.template
+def python_conv2d(k, ci, h, w, co, kernel):
+    """A direct convolution of one image, stride 1, as large as its input, in blocks of channels."""
+    data, weight, pad, conv = convolution_of(ci, h, w, co, kernel)
     lanes = k.vector_bits // 32
     tiles = at_least(lanes, vector_blocks(co, lanes))
     oc_block = k.choice("oc_block", tiles, default=nearest(tiles, 2 * lanes))
     blocks = at_least(lanes // 2, divisors(ci, 64))
     ic_block = k.choice("ic_block", blocks, default=nearest(blocks, 16))
-    columns = k.split("tile_ow", w, 2, max_inner=[widest], default=[12], all_up_to=6 if k.vector_registers < 32 else 0)
+    columns = k.split("tile_ow", w, 2, max_inner=[WIDEST], default=[12], all_up_to=6 if k.vector_registers < 32 else 0)
     tile_oh = k.choice("tile_oh", [1, 2, 3, 4])
     parts = k.choice("tasks_oh", chunk_counts(h), default=8, for_threads=True)
     rows = chunks(ceil_div(h, tile_oh), parts)
@@ -232,7 +246,7 @@ def python_conv2d(k, ci, h, w, co, kernel):
             s.vectorize(pc_i)
         else:
             pc_o = pc
-            s.vectorize(s.split(px, min(lanes, width))[1])
+            s.vectorize(s.split(px, min(lanes, px.extent))[1])
         if pad_at == ONCE:
             s.parallel(fuse_all(s, [pn, pc_o, py]))
         s.transform_layout(pad, f"NCHW{ic_block}c", "NCHW")

@@ -14,7 +14,7 @@ from hone_templates import ONCE, python_conv2d, python_dense
 TARGET, THREADS = "llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2", 2
 TENSORC = os.path.join(os.environ["HONE_BUILD"], "bin", "tensorc")
 
-# What Hone's have beside these knobs, and its words for choices.
+# Knobs that Hone's have beside these, and its words for choices.
 ELSEWHERE = {"dense": "split_k=1,pack_b=0", "conv2d": "algorithm=direct"}
 WORDS = {
     "pad_at": ["nowhere", "once", "task"],
