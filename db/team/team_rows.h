@@ -26,7 +26,7 @@ struct TeamPeer {
   bool hides_rows = false;  ///< the rows that it brings are seen by itself and admins alone
 };
 
-/// What one build needs to know of one layer.
+/// The question of a build about one layer.
 struct TeamKey {
   std::string workload, target;  ///< canonical
 

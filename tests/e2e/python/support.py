@@ -9,7 +9,7 @@ import numpy as np
 import small_onnx
 
 
-# Of tuner: nothing in these tests is about speed.
+# Flags of tuner: nothing in these tests is about speed.
 SHORT = ["--repeat", "2", "--min-repeat-ms", "0.2"]
 
 
