@@ -17,13 +17,13 @@ std::string content_type(std::string_view name) {
 
 }  // namespace
 
-std::map<std::string, HttpPage> asset_pages() {
-  std::map<std::string, HttpPage> out;
+std::map<std::string, http::HttpPage> asset_pages() {
+  std::map<std::string, http::HttpPage> out;
   for (const Asset& asset : assets())
-    out["/" + std::string(asset.name == "index.html" ? "" : asset.name)] = [type = content_type(asset.name),
-                                                                            bytes = asset.bytes](const HttpRequest&) {
-      return HttpReply{type, std::string(bytes)};
-    };
+    out["/" + std::string(asset.name == "index.html" ? "" : asset.name)] =
+        [type = content_type(asset.name), bytes = asset.bytes](const http::HttpRequest&) {
+          return http::HttpReply{type, std::string(bytes)};
+        };
   return out;
 }
 

@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "tracker/http/http.h"
+#include "rpc/http/http.h"
 
 namespace hone::tracker::web {
 
 /// By path: `/` is index.html, the others are `/` and their name.
-std::map<std::string, HttpPage> asset_pages();
+std::map<std::string, http::HttpPage> asset_pages();
 
 }  // namespace hone::tracker::web
