@@ -10,11 +10,6 @@
 namespace hone::tracker {
 namespace {
 
-std::string value_of(const http::HttpRequest& request, const std::string& key) {
-  const auto it = request.query.find(key);
-  return it == request.query.end() ? "" : it->second;
-}
-
 http::HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
 
 // Text that came with a request need not be UTF-8.
@@ -66,27 +61,29 @@ http::HttpPages http_pages(TrackerServer& server, const gate::Security& security
        [](const http::HttpRequest& request) {
          return json(200, {{"role", request.grant.role_name()}});
        }},
-      {"POST /api/admin", [&](const http::HttpRequest& request) { return administer(server, request); }},
       {"/api/state",
        [&](const http::HttpRequest& request) {
          return page(server, "application/json", state_json(server.status(request.grant.viewer())));
        }},
       {"/api/device",
        [&](const http::HttpRequest& request) {
-         const std::string key = value_of(request, "key");
+         const std::string key = request.value("key");
          const auto detail = server.device_detail(key);
          return detail ? page(server, "application/json", device_detail_json(*detail))
                        : not_found(fmt::format("no device is called '{}'", key));
        }},
       {"/api/session",
        [&](const http::HttpRequest& request) {
-         const std::string id = value_of(request, "id");
+         const std::string id = request.value("id");
          const auto detail = server.session_detail(id, request.grant.viewer());
          return detail ? page(server, "application/json", session_detail_json(*detail))
                        : not_found(fmt::format("no session is called '{}'", id));
        }},
       {"/api/about", [about](const http::HttpRequest&) { return json(about_json(about)); }},
   };
+  http::HttpPage admin([&](const http::HttpRequest& request) { return administer(server, request); });
+  admin.advice = "; use `tracker drain|resume|quarantine|cancel`";
+  pages.emplace("POST /api/admin", std::move(admin));
   pages.merge(web::asset_pages());
   return pages;
 }

@@ -37,6 +37,8 @@ struct Grant {
   std::string text() const;
   /// The owner of its sessions and devices: role and name of the token, else of the certificate.
   Tenant tenant() const;
+  /// Whether a team's tophub shows the rows that it brings to itself and admins alone.
+  bool hides_rows() const { return token && token->hides_rows; }
   Viewer viewer() const { return {is_admin(), tenant().name}; }
   /// Whether it proved to be an administrator: on an open port it is false.
   bool is_admin() const { return (token || certificate) && allows(Role::kAdmin); }

@@ -15,7 +15,7 @@ namespace hone::gate {
 namespace {
 
 constexpr std::string_view kRoles[] = {"agent", "tuner", "admin"};
-const std::set<std::string> kLimits = {"priority", "weight", "sessions", "bytes"};
+const std::set<std::string> kLimits = {"priority", "weight", "sessions", "bytes", "rows"};
 
 constexpr size_t kLeastBytes = 1 << 20;
 
@@ -50,14 +50,15 @@ Status assign(std::string_view key, const std::optional<T>& value, const char* a
 }
 
 // The words after the token. Their text is not told: it may be a part of a token that a blank fell into.
-Status read_limits(const std::vector<std::string>& words, TenantLimits* out) {
+Status read_limits(const std::vector<std::string>& words, TokenEntry* entry) {
+  TenantLimits* const out = &entry->limits;
   std::set<std::string> seen;
   for (const std::string& word : words) {
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (equals == std::string::npos || !kLimits.contains(key))
       return absl::InvalidArgumentError(
-          "has a word after the token that is not a limit; allowed: priority=, weight=, sessions=, bytes=");
+          "has a word after the token that is not a limit; allowed: priority=, weight=, sessions=, bytes=, rows=");
     if (!seen.insert(key).second) return absl::InvalidArgumentError(fmt::format("gives {} twice", key));
     if (key == "priority")
       HONE_RETURN_IF_ERROR(assign(key, number<int32_t>(value, -1000, 1000), "-1000 to 1000", &out->priority));
@@ -68,6 +69,11 @@ Status read_limits(const std::vector<std::string>& words, TenantLimits* out) {
     if (key == "bytes")
       HONE_RETURN_IF_ERROR(
           assign(key, byte_count(value), "1M or more; a number with an optional K, M or G", &out->bytes));
+    if (key == "rows") {
+      const bool known = value == "hidden" || value == "shared";
+      HONE_RETURN_IF_ERROR(
+          assign(key, known ? std::optional(value == "hidden") : std::nullopt, "hidden, shared", &entry->hides_rows));
+    }
   }
   return absl::OkStatus();
 }
@@ -80,7 +86,7 @@ StatusOr<TokenEntry> parse_line(const std::vector<std::string>& words) {
   if (!role) return absl::InvalidArgumentError("does not begin with a role; allowed: agent, tuner, admin");
   HONE_RETURN_IF_ERROR(wire::check_token(words[2]));
   TokenEntry out{*role, words[1], digest_of(words[2]), default_limits(*role)};
-  HONE_RETURN_IF_ERROR(read_limits({words.begin() + 3, words.end()}, &out.limits));
+  HONE_RETURN_IF_ERROR(read_limits({words.begin() + 3, words.end()}, &out));
   return out;
 }
 

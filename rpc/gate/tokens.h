@@ -26,7 +26,8 @@ struct TokenEntry {
   Role role;
   std::string name;  ///< the agent it is bound to, or for people; `*`: any
   Digest digest;
-  TenantLimits limits;  ///< the fields after the token: priority, weight, sessions, bytes
+  TenantLimits limits = {};  ///< the fields after the token: priority, weight, sessions, bytes
+  bool hides_rows = false;   ///< rows=hidden: a team's tophub shows what it brings to itself and admins alone
   bool operator==(const TokenEntry&) const = default;
 };
 
@@ -39,7 +40,7 @@ class TokenTable {
   /// Blank lines and lines that begin with # are skipped. InvalidArgument, with the line's number and never its text,
   /// for a line that is not right, a token given twice, or no token at all. After the token: priority=N (-1000 to
   /// 1000), weight=W (0.000001 to 1000000), sessions=N (1 to 1000000), bytes=N with an optional K, M or G (powers of
-  /// 1024; 1M or more), each once, in any order.
+  /// 1024; 1M or more), rows=hidden or rows=shared; each once, in any order.
   static StatusOr<TokenTable> parse(const std::string& text);
 
   /// The entry of `token`, or null. Takes as long for each token of the same length: every entry is compared, in

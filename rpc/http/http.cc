@@ -4,9 +4,13 @@
 
 #include <utility>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <charconv>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -64,12 +68,18 @@ std::map<std::string, std::string> parse_query(std::string_view text) {
   return out;
 }
 
+std::string HttpRequest::value(const std::string& key) const {
+  const auto found = query.find(key);
+  return found == query.end() ? "" : found->second;
+}
+
 struct HttpServer::Impl {
   HttpShared shared;
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};
   std::thread thread;
+  std::optional<asio::thread_pool> workers;
 
   Status listen() {
     tcp::resolver resolver(context);
@@ -111,7 +121,7 @@ struct HttpServer::Impl {
 
   void accept() {
     acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
-      if (error == asio::error::operation_aborted) return;
+      if (error == asio::error::operation_aborted || error == asio::error::bad_descriptor) return;
       if (error) {  // out of file descriptors, for one: it passes
         log::warn("HTTP: {}", error.message());
         pause.expires_after(std::chrono::milliseconds(100));
@@ -126,6 +136,9 @@ struct HttpServer::Impl {
 };
 
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->workers.emplace(std::max<size_t>(impl_->shared.limits.workers, 1));
+  impl_->shared.work = [impl = impl_.get()](std::function<void()> job) { asio::post(*impl->workers, std::move(job)); };
+  impl_->shared.back = [impl = impl_.get()](std::function<void()> job) { asio::post(impl->context, std::move(job)); };
   impl_->accept();
   impl_->thread = std::thread([impl = impl_.get()] { impl->context.run(); });
 }
@@ -133,6 +146,22 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 HttpServer::~HttpServer() {
   impl_->context.stop();
   impl_->thread.join();
+  impl_->workers->join();  // what they post back is dropped with the context
+}
+
+void HttpServer::drain(std::chrono::milliseconds grace) {
+  const auto until = std::chrono::steady_clock::now() + grace;
+  const auto left = [&] {
+    std::promise<size_t> in_flight;
+    asio::post(impl_->context, [&] {
+      boost::system::error_code ignored;
+      impl_->acceptor.close(ignored);
+      in_flight.set_value(impl_->shared.in_flight);
+    });
+    return in_flight.get_future().get();
+  };
+  while (left() > 0 && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(const wire::Address& listen, HttpPages pages,

@@ -106,6 +106,9 @@ const std::vector<Room>& rooms() {
       // Who gets in; an HTTP server and client behind it.
       {"rpc/gate", {"rpc/wire"}},
       {"rpc/http", {"rpc/gate"}},
+      // A team's tophub over these: service and client, and its page.
+      {"rpc/hub/web", {"rpc/http"}},
+      {"rpc/hub", {"rpc/hub/web", "db"}},
       {"rpc/ir", {"compiler/arith"}},
       {"rpc/agent/sandbox", {"rpc/wire", "compiler/ir"}},
       {"rpc/agent/pipe", {"rpc/agent/sandbox", "compiler/runtime"}},
