@@ -175,6 +175,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"llvm/Support/TargetSelect.h", {"compiler/codegen/llvm/machine/llvm_targets.cc"}},
       {"(llvm|llvm-c|lld)/.*", {"compiler/codegen/llvm/", "compiler/codegen/nvptx/"}},
       {"sqlite3\\.h", {"db/sqlite.cc", "db/sqlite_watch.cc"}},
+      {"pqxx/.*", {"db/team/postgres_"}},
       {"xgboost/.*", {"tuner/cost/xgb_model.cc"}},
       {"(grpc|grpcpp|google/protobuf)/.*", {"rpc/", "tracker/service", "compiler/frontend/onnx/"}},
       {"(.*/)?[a-z_]+(\\.grpc)?\\.pb\\.h", {"rpc/", "tracker/service", "compiler/frontend/onnx/"}},
