@@ -98,7 +98,10 @@ const std::vector<Room>& rooms() {
       {"compiler/report", {"base"}},
       // The request, as types; and the code that serves it.
       {"compiler/driver/request", {"compiler/quantize", "compiler/report"}},
-      {"compiler/driver", {"compiler/driver/request"}},
+      // Where a build runs; where its configs are from, and the lock that says so.
+      {"compiler/driver/place", {"compiler/driver/request"}},
+      {"compiler/driver/lock", {"compiler/driver/place"}},
+      {"compiler/driver", {"compiler/driver/lock"}},
       {"compiler/cli", {"compiler/driver"}},
       {"rpc/wire/messages", {"base"}},
       {"rpc/wire/access", {"rpc/wire/messages"}},
@@ -182,7 +185,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
       {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "tracker/gate/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
-      {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc"}},
+      {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc", "db/package/gzip.cc"}},
       // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed
       // are our own.
       {"CL/.*", {"compiler/runtime/gpu/opencl_", "compiler/api/gpu/opencl.c"}},
