@@ -610,6 +610,16 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
                     "64 digits")
         .type_name("KEY");
   };
+  const auto add_access = [&](CommandLine& command) {
+    command
+        .add_option("--auth", p.access.auth_file,
+                    "say who asks, over the network: a file, readable by its owner alone, with USER:PASSWORD or a token")
+        .type_name("FILE");
+    command
+        .add_option("--tls-ca", p.access.ca_file,
+                    "trust servers whose certificates these in FILE signed (default: those that the system trusts)")
+        .type_name("FILE");
+  };
   CommandLine& packed = add("pack", "Example: tophub pack zen5 -o zen5-package\nWrite a signed package of the records.",
                             &cmd_package<&PackageCommands::pack>);
   packed.add_option("NAME", p.name, "the package's name").required();
@@ -622,17 +632,20 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   push.add_option("FROM", p.from, "a package's folder, or a name: packs the records under it").required();
   push.add_option("TO", p.to, "a folder, or HOST/NAME of a registry").required();
   add_key(push);
+  add_access(push);
   CommandLine& pull = add("pull",
                           "Example: tophub pull hone.example.org/team/zen5\nInstall a package: builds look "
                           "into it behind the user's tophub.",
                           &cmd_package<&PackageCommands::pull>);
   pull.add_option("FROM", p.from, "a folder, https://HOST/FOLDER, or HOST/NAME of a registry").required();
   add_trust(pull);
+  add_access(pull);
   pull.add_flag("--merge", p.merge, "add its records to the tophub, too");
   CommandLine& verify = add("verify", "Example: tophub verify zen5-package\nCheck a package, or all that were pulled.",
                             &cmd_package<&PackageCommands::verify>);
   verify.add_option("PLACE", p.folder, "as of pull; none: what is installed");
   add_trust(verify);
+  add_access(verify);
   CommandLine& diff = add("diff",
                           "Example: tophub diff a.lock b.lock\nSay what two lock files differ in, layer by "
                           "layer.",

@@ -66,14 +66,14 @@ Status merge_pulled(const PackageFlags& f, const Pulled& pulled, const PriorChec
 }  // namespace
 
 Status PackageCommands::pack() const {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.folder, hooks));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.folder, hooks, flags.access));
   HONE_ASSIGN_OR_RETURN(const Packed made, pack_at(flags, hooks, *place, flags.name));
   tell(out, flags.json, "packed", place->name(), made);
   return absl::OkStatus();
 }
 
 Status PackageCommands::push() const {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> to, find_place(flags.to, hooks));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> to, find_place(flags.to, hooks, flags.access));
   std::error_code ec;
   if (!std::filesystem::is_directory(flags.from, ec)) {
     if (!is_package_name(flags.from))
@@ -95,7 +95,7 @@ Status PackageCommands::push() const {
 }
 
 Status PackageCommands::pull() const {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.from, hooks));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.from, hooks, flags.access));
   HONE_ASSIGN_OR_RETURN(const Pulled pulled, db::pull(*place, pull_options(flags, check_prior), hooks));
   const PackageStatement& s = pulled.statement;
   if (flags.json) {
@@ -114,7 +114,7 @@ Status PackageCommands::pull() const {
 
 Status PackageCommands::verify() const {
   if (!flags.folder.empty()) {
-    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.folder, hooks));
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<PackagePlace> place, find_place(flags.folder, hooks, flags.access));
     HONE_ASSIGN_OR_RETURN(const Verified v, verify_package(*place, pull_options(flags, check_prior), hooks));
     if (flags.json) {
       OrderedJson j = statement_json(v.statement);

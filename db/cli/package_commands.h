@@ -16,6 +16,7 @@ struct PackageFlags {
   std::string name, folder, key, trust;  ///< of a package; its place; --key FILE; --trust
   std::string from, to;                  ///< of push
   std::string a, b;                      ///< of diff
+  PlaceAccess access;                    ///< --auth, --tls-ca
   int64_t number = 0;
   bool all = false, merge = false;
 };

@@ -28,7 +28,8 @@ std::string key_fingerprint(const std::string& key) {
   return sha256_hex(raw);
 }
 
-StatusOr<std::unique_ptr<PackagePlace>> find_place(const std::string& source, const PackageHooks& hooks) {
+StatusOr<std::unique_ptr<PackagePlace>> find_place(const std::string& source, const PackageHooks& hooks,
+                                                   const PlaceAccess& access) {
   std::error_code ec;
   const bool is_url = source.find("://") != std::string::npos;
   if (source.empty()) return usage_error("name a folder, https://HOST/FOLDER or a registry's HOST/NAME");
@@ -38,7 +39,7 @@ StatusOr<std::unique_ptr<PackagePlace>> find_place(const std::string& source, co
         fmt::format("{}: this program was built without a fleet, whose part the network is; copy the "
                     "package's folder and name that",
                     source));
-  return hooks.connect(source);
+  return hooks.connect(source, access);
 }
 
 }  // namespace hone::db
