@@ -462,7 +462,7 @@ Status cmd_train(const Context& c) {
   const PriorRow& p = made.prior;
   const StatusOr<bool> put = store->priors().put(p);
   if (is_lost(put.status())) {
-    const StatusOr<std::string> file = rescue(store->path(), {.sessions = {}, .trials = {}, .priors = {p}});
+    const StatusOr<std::string> file = rescue(store->path(), {.priors = {p}});
     return database_error(
         fmt::format("{}; {}", message_of(put.status()),
                     file.ok() ? "the prior is in " + *file + ", for `tophub import`" : message_of(file.status())));
@@ -471,7 +471,7 @@ Status cmd_train(const Context& c) {
   const std::string& out = c.flags.out_file;
   if (!out.empty())
     HONE_RETURN_IF_ERROR(write_atomically(out, [&](std::ostream& file) {
-      write_records({.sessions = {}, .trials = {}, .priors = {p}}, file);
+      write_records({.priors = {p}}, file);
       return absl::OkStatus();
     }));
   if (c.flags.json) {

@@ -1,4 +1,4 @@
-// What a team's tophub knows and is asked: rows of the tophub's own kinds, and who brought them.
+// The rows that a team's tophub knows, those of the tophub's own kinds, with who brought them; and its questions.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,6 @@
 
 namespace hone::db {
 
-/// Everything that travels between tophubs: parts of an export. Bests are not among it; they follow from the trials.
-struct RecordSet {
-  std::vector<SessionRow> sessions;
-  std::vector<TrialRow> trials;
-  std::vector<ChoiceRow> choices;
-  std::vector<DefinitionRow> definitions;
-  std::vector<PriorRow> priors;
-};
-
 /// The peer that asks or brings rows: an owner of rows, and what it may see.
 struct TeamPeer {
   std::string tenant;       ///< role and name, as the tracker's tokens have it ("tuner ann"); empty: the port is open
@@ -26,7 +17,7 @@ struct TeamPeer {
   bool hides_rows = false;  ///< the rows that it brings are seen by itself and admins alone
 };
 
-/// What one build needs to know of one layer.
+/// One layer of a build.
 struct TeamKey {
   std::string workload, target;  ///< canonical
 
@@ -49,12 +40,20 @@ struct TeamBest {
   bool operator==(const TeamBest&) const = default;
 };
 
+/// A config that one owner's models take instead of that owner's best (rows.h).
+struct TeamChoice {
+  ChoiceRow row;
+  std::string owner;  ///< as in TeamBest
+
+  bool operator==(const TeamChoice&) const = default;
+};
+
 /// The answer to a TeamQuery: all bests that the peer may see of the keys' workloads (on the key's target, and on other
 /// targets of its kind), and of workloads near those without any; the choices that stand beside these bests; the texts
 /// of definitions that they name. A key without any row in it is known to be absent.
 struct TeamAnswer {
   std::vector<TeamBest> bests;
-  std::vector<ChoiceRow> choices;
+  std::vector<TeamChoice> choices;
   std::vector<DefinitionRow> definitions;
 };
 

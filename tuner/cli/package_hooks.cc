@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/exit_code.h"
+#include "rpc/packages/places.h"
 #include "rpc/wire/access/signature.h"
 
 namespace hone {
@@ -37,6 +38,7 @@ StatusOr<std::string> read_key(const std::string& path) {
 db::PackageHooks package_hooks() {
   db::PackageHooks hooks;
   hooks.sign = &sign, hooks.verifies = &verifies, hooks.read_key = &read_key;
+  hooks.connect = &packages::connect;
   return hooks;
 }
 
