@@ -120,6 +120,12 @@ Status FileSet::add(const std::string& path, std::initializer_list<std::string_v
   });
 }
 
+std::vector<std::pair<std::string, std::string>> FileSet::written() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Part& part : parts_) out.emplace_back(part.path, part.fresh);
+  return out;
+}
+
 bool FileSet::is_in_place(const Part& part) {
   struct stat ours {};
   struct stat there {};

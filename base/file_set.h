@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -34,6 +35,9 @@ class FileSet {
   Status add(const std::string& path, std::string_view text);
   /// The parts one after the other.
   Status add(const std::string& path, std::initializer_list<std::string_view> parts);
+
+  /// Where the bytes of each file that was added are until commit(), by the path that it is to have; none of devices.
+  std::vector<std::pair<std::string, std::string>> written() const;
 
   /// The files take their places, in the order in which they were added. Where another build does the same with the
   /// same paths at the same time, and the last file would speak for files of that one, it is removed, and the error

@@ -21,7 +21,7 @@ void writes_database(CommandFiles& files, const std::string& what, const std::st
 void reads_hub(CommandFiles& files, const HubOptions& options, const std::string& written) {
   if (!is_same_file(options.db_file, written)) reads_database(files, "--db", options.db_file);
   if (!is_same_file(options.user_db, written)) reads_database(files, "the user's tophub", options.user_db);
-  for (const std::string& folder : {options.packages_dir, options.shipped_dir})
+  for (const std::string& folder : {options.user_packages_dir, options.packages_dir, options.shipped_dir})
     files.reads_folder("the package", folder, {".db", ".jsonl"});
 }
 

@@ -1,10 +1,13 @@
 #include "db/lookup.h"
 
+#include <absl/strings/numbers.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/child_process.h"
@@ -55,10 +58,41 @@ struct TopHub::Source {
 TopHub::TopHub() = default;
 TopHub::~TopHub() = default;
 
+std::string user_packages_dir() {
+  const auto env = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  const std::string data = env("XDG_DATA_HOME"), home = env("HOME");
+  if (!data.empty() && data[0] == '/') return data + "/hone/packages";
+  return (home.empty() ? "." : home) + "/.local/share/hone/packages";
+}
+
+std::vector<std::string> installed_packages(const std::string& folder) {
+  std::map<std::string, std::pair<int64_t, std::string>> newest;  // by source
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(folder, ec)) {
+    const std::string name = entry.path().filename().string();
+    const size_t dot = name.find('.');
+    int64_t number = 0;
+    if (dot != 16 || name.substr(0, dot).find_first_not_of("0123456789abcdef") != std::string::npos ||
+        !absl::SimpleAtoi(name.substr(dot + 1), &number))
+      continue;
+    const std::string database = entry.path() / "records.db";
+    if (std::error_code unknown; !fs::is_regular_file(database, unknown)) continue;
+    auto& kept = newest[name.substr(0, dot)];
+    if (kept.second.empty() || number > kept.first) kept = {number, database};
+  }
+  std::vector<std::string> out;
+  for (const auto& [source, package] : newest) out.push_back(package.second);
+  return out;
+}
+
 HubOptions usual_hub(const std::string& db_file) {
   HubOptions options;
   options.db_file = db_file;
   options.user_db = user_db_path();
+  options.user_packages_dir = user_packages_dir();
   // A folder of programs that was moved has its packages with it.
   options.shipped_dir = fs::path(sibling_program("../share/hone/packages")).lexically_normal();
   return options;
@@ -76,6 +110,8 @@ StatusOr<std::unique_ptr<TopHub>> TopHub::open(const HubOptions& options) {
     sources[0].first = true;
     HONE_ASSIGN_OR_RETURN(sources[0].stores[kTrials], open_source(sources[0], kTrials));
   }
+  for (const std::string& path : installed_packages(options.user_packages_dir))
+    sources.push_back({Source::kPackage, path});
   for (const std::string& path : files_in(options.packages_dir, ".db")) sources.push_back({Source::kPackage, path});
   for (const std::string& path : files_in(options.shipped_dir, ".jsonl")) sources.push_back({Source::kShipped, path});
   return hub;

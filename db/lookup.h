@@ -1,9 +1,10 @@
 // The lookup chain: where a build looks for the best config, and what it accepts in its place.
 //
-// Sources, in order: the --db file, the user's tophub, installed packages (*.db, opened immutable), packages shipped
-// with the source (*.jsonl). Steps, in order, each over all sources: the exact workload and target; the same workload
-// for another target of the same kind; the nearest workload. An answer says which source and which step it came from.
-// Rows of later versions, whose configs are no template's (docs/keys.md), are passed over.
+// Sources, in order: the --db file, the user's tophub, packages that the user pulled, installed packages (*.db; both
+// opened immutable), packages shipped with the source (*.jsonl). Steps, in order, each over all sources: the exact
+// workload and target; the same workload for another target of the same kind; the nearest workload. An answer says
+// which source and which step it came from. Rows of later versions, whose configs are no template's (docs/keys.md), are
+// passed over.
 #pragma once
 
 #include <functional>
@@ -18,14 +19,21 @@
 namespace hone::db {
 
 struct HubOptions {
-  std::string db_file;  ///< --db; empty: none given. Must exist.
-  std::string user_db;  ///< see user_db_path(); empty, missing or the same file as db_file: left out
+  std::string db_file;            ///< --db; empty: none given. Must exist.
+  std::string user_db;            ///< see user_db_path(); empty, missing or the same file as db_file: left out
+  std::string user_packages_dir;  ///< as installed_packages() reads it; may be absent
   std::string packages_dir = "/usr/share/hone/packages";  ///< *.db; may be absent
   std::string shipped_dir;                                ///< *.jsonl; may be absent
 };
 
-/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, those shipped: beside
-/// the program in ../share/hone/packages.
+/// The folder of packages that the user pulled: $XDG_DATA_HOME/hone/packages, else $HOME/.local/share/hone/packages.
+std::string user_packages_dir();
+/// The databases of packages in such a folder, sorted, of each source the newest: SOURCE.NUMBER/records.db, SOURCE
+/// being 16 hexadecimal digits (db/package/pull.h). Other names are passed over.
+std::vector<std::string> installed_packages(const std::string& folder);
+
+/// The usual chain: `db_file` (--db, may be empty), the user's tophub, packages that were pulled or installed, those
+/// shipped: beside the program in ../share/hone/packages.
 HubOptions usual_hub(const std::string& db_file);
 
 enum class LookupStep { kExact, kOtherTarget, kNearest };

@@ -322,6 +322,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
     out.source += fmt::format(" ({})", why);
   }
   out.is_choice = answer.is_choice;
+  out.row = answer.row;
   return out;
 }
 

@@ -15,6 +15,7 @@ struct ChosenConfig {
   std::string source;      ///< `best (exact workload, confirmed, device …)`, `nearest (…)`, `default`, `given`
   std::string skipped;     ///< one line about rows of other spaces that were passed over; empty when there were none
   bool is_choice = false;  ///< a db::ChoiceRow's, in place of the best's
+  std::optional<db::BestRow> row = std::nullopt;  ///< the record that it is from, with a choice's config; null: none
 
   /// No row was taken, whether or not some are known.
   bool is_default() const { return source.starts_with("default"); }

@@ -41,7 +41,7 @@ MadeModule make_module(const Module& m, const ModuleFiles& f) {
   return made;
 }
 
-Status write_module(const Module& m, const ModuleFiles& f, const MadeModule& made) {
+Status write_module(const Module& m, const ModuleFiles& f, const MadeModule& made, const SealFiles& seal) {
   FileSet files;
   if (is_c(f))
     HONE_RETURN_IF_ERROR(files.add(f.path, artifact_c_source(m, f.target, f.name, made.json, f.what, f.denormals)));
@@ -49,7 +49,9 @@ Status write_module(const Module& m, const ModuleFiles& f, const MadeModule& mad
     HONE_RETURN_IF_ERROR(write_objects(made.objects, f.path, files).status());
   else
     link_artifact(made.objects, f.target.is_gpu() ? f.host : f.target, f.name, f.path, f.sysroot, files);
-  HONE_RETURN_IF_ERROR(files.add(made.header, artifact_header(m, f.target, f.name, f.what, is_c(f), f.denormals)));
+  const std::string header = artifact_header(m, f.target, f.name, f.what, is_c(f), f.denormals);
+  if (seal) HONE_RETURN_IF_ERROR(seal(files, {made.header, header}));
+  HONE_RETURN_IF_ERROR(files.add(made.header, header));
   return files.commit();
 }
 

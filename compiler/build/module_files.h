@@ -1,9 +1,12 @@
 // The files of an artifact of one module: an operator's, or that of a user's own definition.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/file_set.h"
 #include "base/status.h"
 #include "compiler/build/artifact.h"
 
@@ -40,7 +43,11 @@ struct MadeModule {
 
 /// Compiles it. UserError where a module has no form as code for the target.
 MadeModule make_module(const Module& m, const ModuleFiles& files);
-/// Writes all files or none.
-Status write_module(const Module& m, const ModuleFiles& files, const MadeModule& made);
+/// Called when an artifact's files are written and none has taken its place, with the path and text of the header that
+/// comes behind them: it may add a file, and its error ends the work.
+using SealFiles = std::function<Status(FileSet& files, const std::pair<std::string, std::string>& header)>;
+
+/// Writes all files or none. `seal` may be empty.
+Status write_module(const Module& m, const ModuleFiles& files, const MadeModule& made, const SealFiles& seal = {});
 
 }  // namespace hone

@@ -14,6 +14,7 @@ CommandFiles files_read(const TensorcOptions& o) {
   files.reads_folder("--calibrate", o.quantize.calibrate, {".npy", ".pb"});
   if (!std::filesystem::is_directory(o.quantize.calibrate)) files.reads("--calibrate", o.quantize.calibrate);
   files.reads("--compare", o.compare);
+  files.reads("--locked", o.locked);
   for (const auto& [what, path] : o.read_before) files.reads(what, path);
   db::reads_hub(files, db::usual_hub(o.db));
   return files;

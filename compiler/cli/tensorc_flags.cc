@@ -34,8 +34,8 @@ Help tensorc_help() {
                        {"--emit KIND", "write so, obj, c, llvm, asm, lowered, ...; of a model graph, too"},
                        {"--weights FILE", "write weights to a file that processes share"},
                        {"--db FILE", "ask this tophub for configs first"}},
-                      {"--config", "--denormals", "--assume-finite", "--host", "--require-device", "--sysroot",
-                       "--disable"}},
+                      {"--lock", "--locked", "--config", "--denormals", "--assume-finite", "--host", "--require-device",
+                       "--sysroot", "--disable"}},
                      {"Check and time",
                       {{"--check", "compare it with the reference"},
                        {"--bench", "time it here"},
@@ -98,6 +98,14 @@ void add_tensorc_flags(CommandLine& line, const OperatorTable& operators, Tensor
       "build for so many threads (default: all of this machine); several, 1|2, make a variant of a model each");
   line.add_option("--db", o.db,
                   "read this tophub before the user's ($HONE_DB, else in the data folder) and the installed packages");
+  line.add_option("--lock", o.lock,
+                  "write a lock file: which record each layer took, of which digest, and all else that decides the "
+                  "artifact's bytes; `tophub diff` compares two")
+      .type_name("FILE");
+  line.add_option("--locked", o.locked,
+                  "take configs from a file that --lock wrote, and none from a tophub: the same bytes on any machine "
+                  "of its target, or an error of one line")
+      .type_name("FILE");
   line.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   line.add_option(
       "--emit", o.emit,

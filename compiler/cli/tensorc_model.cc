@@ -43,12 +43,15 @@ class ModelCommand {
 
   Status run() {
     HONE_ASSIGN_OR_RETURN(place_, find_build_place(o_, events_));
-    HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
-    model_.emplace(operators_, o_, place_, *hub_, events_,
+    HONE_ASSIGN_OR_RETURN(configs_, BuildConfigs::open(o_, place_));
+    model_.emplace(operators_, o_, place_, *configs_, events_,
                    [this](const auto& binding, std::string_view pass, const Graph& g, bool in_check) {
                      keep(binding, pass, g, in_check);
                    });
-    if (const auto [form, after] = emit_form(o_.emit); form == "graph") {
+    const auto [form, after] = emit_form(o_.emit);
+    if ((form == "graph" || form == "operators") && !(o_.lock + o_.locked).empty())
+      return usage_error(fmt::format("--emit {}: --lock and --locked belong to so, obj and c", o_.emit));
+    if (form == "graph") {
       HONE_ASSIGN_OR_RETURN(const std::string text, model_->graph_text(after));
       out_ << text;
       return absl::OkStatus();
@@ -63,7 +66,10 @@ class ModelCommand {
       for (const ModelVariant& v : model_->variants()) ports.push_back({v.graph, v.growth});
       HONE_ASSIGN_OR_RETURN(given_, GivenInputs::read(o_.inputs, ports, model_input_names(o_.model)));
     }
-    HONE_RETURN_IF_ERROR(artifact_.build(model_->variants(), model_->configs(), model_->metadata()));
+    if (model_->quantizer()) HONE_RETURN_IF_ERROR(configs_->check_input(kRanges, model_->quantizer()->found_ranges()));
+    HONE_RETURN_IF_ERROR(
+        artifact_.build(model_->variants(), model_->configs(), model_->metadata(),
+                        [this](FileSet& files, const auto& header) { return configs_->seal(files, header); }));
     if (model_->quantizer()) HONE_RETURN_IF_ERROR(report_quantization());
     return o_.reports.empty() ? answer() : answer_and_report();
   }
@@ -83,7 +89,7 @@ class ModelCommand {
   bool is_gpu() const { return place_.target.is_gpu(); }
 
   Status report_quantization() {
-    const ChooseConfig choose = model_->configs();
+    const ChooseConfig choose = model_->configs_beside();
     const ModelVariant& first = model_->variants()[0];
     const ModelQuantizer::Built as_built{*first.graph, built(0).layers, choose};
     const bool is_timed = place_.is_here() && !is_gpu() && first.target.threads == place_.here.threads;
@@ -218,7 +224,7 @@ class ModelCommand {
   const BusyMachine others_;  ///< since the command began
   const Events events_;
   BuildPlace place_;
-  std::unique_ptr<db::TopHub> hub_;
+  std::unique_ptr<BuildConfigs> configs_;
   std::optional<PreparedModel> model_;
   ModelArtifact artifact_{o_, place_, events_};
   GivenInputs given_;

@@ -163,6 +163,8 @@ Status run_tensorc_operator(const OperatorTable& operators, const TensorcOptions
   const BusyMachine others(o.cpu_account);
   const Events events{[&err](const std::string& line) { err << line << std::endl; }};
   if (!o.output.empty()) HONE_RETURN_IF_ERROR(check_writable(o.output));
+  if (o.emit.empty() && !(o.lock + o.locked).empty())
+    return usage_error("--lock and --locked belong to what is written: -o FILE");
   HONE_ASSIGN_OR_RETURN(const PreparedOperator op, prepare_operator(operators, o, events));
   if (o.emit.empty() && !o.disabled.empty()) return usage_error("--disable belongs to --emit lowered and legalized");
   return OperatorCommand(o, op, others, events, out).run();

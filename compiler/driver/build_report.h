@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/build_place.h"
 #include "compiler/driver/model_artifact.h"
+#include "compiler/driver/place/build_place.h"
 #include "compiler/driver/prepared_model.h"
 #include "compiler/driver/run_variant.h"
 #include "compiler/report/model_report.h"

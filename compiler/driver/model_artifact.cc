@@ -11,7 +11,6 @@
 #include "base/file_set.h"
 #include "base/writable.h"
 #include "compiler/build/artifact.h"
-#include "compiler/build/module_files.h"
 
 namespace hone {
 namespace {
@@ -62,10 +61,11 @@ Status ModelArtifact::check(CommandFiles read) {
   files_.writes("its header", header_);
   files_.writes("--weights", request_.weights);
   files_.writes("--ranges", request_.quantize.ranges);
+  files_.writes("--lock", request_.lock);
   for (const std::string& report : request_.reports) files_.writes("--report", report);
   HONE_RETURN_IF_ERROR(files_.check());
   std::vector<std::string> made = {path_, header_};
-  for (const std::string& path : {request_.weights, request_.quantize.ranges})
+  for (const std::string& path : {request_.weights, request_.quantize.ranges, request_.lock})
     if (!path.empty()) made.push_back(path);
   made.insert(made.end(), request_.reports.begin(), request_.reports.end());
   for (const std::string& path : made) HONE_RETURN_IF_ERROR(check_writable(path));
@@ -73,7 +73,7 @@ Status ModelArtifact::check(CommandFiles read) {
 }
 
 Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseConfig configs,
-                            const ModelMetadata& metadata) {
+                            const ModelMetadata& metadata, const SealFiles& seal) {
   ModelOptions options{name_, place_.target, std::move(configs)};
   options.weights_file = fs::path(request_.weights).filename().string();
   options.host = place_.host;
@@ -94,7 +94,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   } else if (!request_.weights.empty()) {
     events_.tell("--weights: the model has none, and no file is written");
   }
-  return write();
+  return write(seal);
 }
 
 // For a GPU: says which layers run on the host between the device's, and refuses them where the request wants none.
@@ -119,7 +119,7 @@ Status ModelArtifact::check_host_layers(const std::vector<ModelVariant>& variant
 }
 
 // The weights, the code, and the header, which declares both.
-Status ModelArtifact::write() {
+Status ModelArtifact::write(const SealFiles& seal) {
   const std::string& form = request_.emit;
   std::vector<std::string> paths = {path_};
   if (form == "obj") paths = object_paths(built_.objects, path_);
@@ -138,6 +138,7 @@ Status ModelArtifact::write() {
   else
     link_artifact(built_.objects, place_.target.is_gpu() ? place_.host : place_.target, name_, path_, request_.sysroot,
                   made);
+  if (seal) HONE_RETURN_IF_ERROR(seal(made, {header_, built_.header}));
   HONE_RETURN_IF_ERROR(made.add(header_, built_.header));
   HONE_RETURN_IF_ERROR(made.commit());
   for (const std::string& path : paths) bytes_ += bytes_of_file(path);

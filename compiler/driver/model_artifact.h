@@ -6,7 +6,8 @@
 
 #include "base/command_files.h"
 #include "base/status.h"
-#include "compiler/driver/build_place.h"
+#include "compiler/build/module_files.h"
+#include "compiler/driver/place/build_place.h"
 #include "compiler/driver/request/events.h"
 #include "compiler/model/build_model.h"
 
@@ -22,7 +23,9 @@ class ModelArtifact {
   /// over one of `read`, the files that the command reads. Usage errors; Unavailable where it cannot run here.
   Status check(CommandFiles read);
   /// Builds and writes all files, or none. Notes the files and figures. UserError and statuses of writing.
-  Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs, const ModelMetadata& metadata);
+  /// `seal`: of all but the header, as write_module() has it; may be empty.
+  Status build(const std::vector<ModelVariant>& variants, ChooseConfig configs, const ModelMetadata& metadata,
+               const SealFiles& seal = {});
 
   const BuiltModel& built() const { return built_; }
   const std::string& path() const { return path_; }
@@ -33,7 +36,7 @@ class ModelArtifact {
  private:
   Status check_form() const;
   Status check_host_layers(const std::vector<ModelVariant>& variants) const;
-  Status write();
+  Status write(const SealFiles& seal);
   void tell_what_was_built() const;
 
   const BuildRequest& request_;

@@ -35,6 +35,8 @@ class OperatorEmitter {
     const auto [form, after] = emit_form(r_.emit);
     HONE_RETURN_IF_ERROR(check_form(form));
     HONE_ASSIGN_OR_RETURN(std::string text, text_of(form, after));
+    if (!text.empty() && !(r_.lock + r_.locked).empty())
+      return usage_error(fmt::format("--emit {}: --lock and --locked belong to so, obj and c", r_.emit));
     if (text.empty()) {
       HONE_RETURN_IF_ERROR(write_artifact());
       return text;
@@ -94,8 +96,10 @@ class OperatorEmitter {
     if (!made.device_code_by.empty()) events_.tell("device code: by " + made.device_code_by);
     for (const std::string& file : made.paths) files_.writes(file == files.path ? "-o" : "an object beside it,", file);
     files_.writes("its header", made.header);
+    if (!r_.lock.empty()) files_.writes("--lock", r_.lock);
     HONE_RETURN_IF_ERROR(files_.check());
-    HONE_RETURN_IF_ERROR(write_module(m_, files, made));
+    HONE_RETURN_IF_ERROR(write_module(
+        m_, files, made, [&](FileSet& written, const auto& header) { return op_.configs->seal(written, header); }));
     events_.tell(fmt::format("wrote {} {}", fmt::join(made.paths, " "), made.header));
     return absl::OkStatus();
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/exit_code.h"
-#include "compiler/build/choose_config.h"
 #include "compiler/model/check/check_whole.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
@@ -14,11 +13,11 @@
 namespace hone {
 
 PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place,
-                             db::TopHub& hub, const Events& events, KeepFailure keep_failure)
+                             BuildConfigs& configs, const Events& events, KeepFailure keep_failure)
     : operators_(operators),
       request_(request),
       place_(place),
-      hub_(hub),
+      configs_(configs),
       events_(events),
       keep_failure_(std::move(keep_failure)),
       threads_each_(std::max<size_t>(1, request.threads.size())),
@@ -35,7 +34,7 @@ PassContext PreparedModel::pass_context(FusionNotes& notes) const {
   PassContext context{operators_, functions_, 0, &notes};
   take_passes(request_, context);
   if (request_.config != "default")
-    context.measured = [this](const Workload& w) { return measured_seconds(w, place_.target, hub_); };
+    context.measured = [this](const Workload& w) { return configs_.measured(w, place_.target); };
   return context;
 }
 
@@ -136,8 +135,15 @@ std::string PreparedModel::operators_text() {
 
 ChooseConfig PreparedModel::configs() const {
   return [this](const Workload& w, const Target& target, const Space& space) {
-    if (request_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-    auto chosen = choose_config(w, target, space, hub_, ConfigUse::kInModel);
+    auto chosen = configs_.choose(w, target, space, ConfigUse::kInModel);
+    HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+    return *chosen;
+  };
+}
+
+ChooseConfig PreparedModel::configs_beside() const {
+  return [this](const Workload& w, const Target& target, const Space& space) {
+    auto chosen = configs_.choose_beside(w, target, space, ConfigUse::kInModel);
     HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
     return *chosen;
   };

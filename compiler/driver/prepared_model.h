@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/driver/build_place.h"
+#include "compiler/driver/lock/build_configs.h"
+#include "compiler/driver/place/build_place.h"
 #include "compiler/driver/read_model.h"
 #include "compiler/graph/fusion_notes.h"
 #include "compiler/model/build_model.h"
 #include "compiler/report/model_report.h"
-#include "db/lookup.h"
 
 namespace hone {
 
@@ -40,8 +40,8 @@ using KeepFailure = std::function<void(const ModelBinding&, std::string_view pas
 class PreparedModel {
  public:
   /// All outlive it. UserError for a request that says nothing or too much.
-  PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place, db::TopHub& hub,
-                const Events& events, KeepFailure keep_failure);
+  PreparedModel(const OperatorTable& operators, const BuildRequest& request, const BuildPlace& place,
+                BuildConfigs& configs, const Events& events, KeepFailure keep_failure);
 
   /// Reads the bindings and runs the passes. UserError as import_model().
   void prepare();
@@ -60,8 +60,10 @@ class PreparedModel {
   /// The same of all bindings; of prepare().
   const ModelMetadata& metadata() const { return metadata_; }
   ModelQuantizer* quantizer() { return reader_.quantizer(); }
-  /// The best known, or the default where the request wants that.
+  /// As BuildConfigs::choose(); its errors are UserErrors.
   ChooseConfig configs() const;
+  /// As BuildConfigs::choose_beside().
+  ChooseConfig configs_beside() const;
 
  private:
   PassContext pass_context(FusionNotes& notes) const;
@@ -71,7 +73,7 @@ class PreparedModel {
   const FunctionTable functions_ = standard_functions();
   const BuildRequest& request_;
   const BuildPlace& place_;
-  db::TopHub& hub_;
+  BuildConfigs& configs_;
   const Events& events_;
   const KeepFailure keep_failure_;
   const size_t threads_each_;  ///< variants of a binding

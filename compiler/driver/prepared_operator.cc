@@ -8,16 +8,6 @@
 #include "compiler/driver/users.h"
 
 namespace hone {
-namespace {
-
-StatusOr<ChosenConfig> config_of(const BuildRequest& r, const Workload& w, const Target& target, const Space& space) {
-  if (r.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-  if (!r.config.empty()) return ChosenConfig{space.parse(r.config), "given", ""};
-  HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(r.db)));
-  return choose_config(w, target, space, *hub);
-}
-
-}  // namespace
 
 StatusOr<PreparedOperator> prepare_operator(const OperatorTable& operators, const BuildRequest& r,
                                             const Events& events) {
@@ -32,10 +22,11 @@ StatusOr<PreparedOperator> prepare_operator(const OperatorTable& operators, cons
     return no_device_error(fmt::format("cannot {} code for '{}' here, which is '{}': use --fleet and --device",
                                        r.bench ? "time" : "check", to_string(place.target), to_string(place.here)));
   Space space = make_space(w, place.target);
-  HONE_ASSIGN_OR_RETURN(ChosenConfig chosen, config_of(r, w, place.target, space));
+  HONE_ASSIGN_OR_RETURN(auto configs, BuildConfigs::open(r, place));
+  HONE_ASSIGN_OR_RETURN(ChosenConfig chosen, configs->choose(w, place.target, space, ConfigUse::kAlone));
   if (!chosen.skipped.empty()) events.tell(chosen.skipped);
   events.tell("config: " + chosen.source);
-  return PreparedOperator{w, std::move(place), std::move(space), std::move(chosen)};
+  return PreparedOperator{w, std::move(place), std::move(configs), std::move(space), std::move(chosen)};
 }
 
 }  // namespace hone

@@ -38,6 +38,9 @@ class ModelQuantizer {
   /// Reads or finds the ranges, the first time; notes its steps and how long they will take.
   Graph quantize(const Graph& imported);
 
+  /// The ranges as a file of them has them; of a graph that was quantised.
+  std::string found_ranges() const { return ranges_ ? ranges_text(*ranges_) : ""; }
+
   /// The first quantised graph behind all passes, on this machine. Its layers have the weights of int8.
   struct Built {
     const Graph& graph;

@@ -12,6 +12,7 @@
 #include "db/cli/listing.h"
 #include "db/cli/training.h"
 #include "db/exchange.h"
+#include "db/package/hooks.h"
 #include "db/store.h"
 
 namespace hone {
@@ -46,6 +47,8 @@ struct CompilerHooks {
   std::function<void(CommandLine&)> add_flags;
   /// The input of `import -`. Null: stdin.
   std::istream* in = nullptr;
+  /// Signatures and the network, for packages.
+  PackageHooks packages;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
 };

@@ -7,11 +7,13 @@
 #include "base/check.h"
 #include "base/cpus.h"
 #include "base/exit_code.h"
+#include "compiler/build/build.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/config_words.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/ops/extremes.h"
+#include "tuner/cli/package_hooks.h"
 #include "tuner/cost/check_model.h"
 #include "tuner/features/features.h"
 #include "tuner/transfer/seeds.h"
@@ -87,6 +89,8 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
     options.now_ms = unix_ms();
     return train_from(store, options);
   };
+  hooks.packages = package_hooks();
+  hooks.packages.program = "hone " + hone_version();
   return hooks;
 }
 

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
   const hone::OperatorTable operators = hone::standard_operators();
   hone::db::CompilerHooks hooks = hone::tophub_hooks(operators);
+  hooks.packages.program = hone::version_line("tophub");
   hooks.columns = hone::terminal_columns(STDOUT_FILENO);
   hooks.add_flags = [](hone::CommandLine& line) { hone::add_version(line, &hone::compiler_line); };
   return hone::db::tophub_main(argc, argv, hooks, std::cout);

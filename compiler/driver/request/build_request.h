@@ -15,6 +15,8 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   std::string host;          ///< of GPUs: the CPU that calls the kernels; empty: this machine's
   std::vector<int> threads;  ///< of a model a variant of each, the most first; empty: as many as there are CPUs
   std::string db;            ///< a tophub that is read before the user's; empty: none
+  std::string lock;          ///< a file to write that says what the build took (db/lock); empty: none
+  std::string locked;        ///< such a file, in place of the tophub; empty: none
   std::string config;        ///< of an operator, or `default`, of all layers; empty: the best that is known
   std::vector<std::string> disabled;  ///< passes
 

@@ -98,7 +98,10 @@ const std::vector<Room>& rooms() {
       {"compiler/report", {"base"}},
       // The request, as types; and the code that serves it.
       {"compiler/driver/request", {"compiler/quantize", "compiler/report"}},
-      {"compiler/driver", {"compiler/driver/request"}},
+      // Where a build runs; where its configs are from, and the lock that says so.
+      {"compiler/driver/place", {"compiler/driver/request"}},
+      {"compiler/driver/lock", {"compiler/driver/place"}},
+      {"compiler/driver", {"compiler/driver/lock"}},
       {"compiler/cli", {"compiler/driver"}},
       {"rpc/wire/messages", {"base"}},
       {"rpc/wire/access", {"rpc/wire/messages"}},
@@ -109,6 +112,8 @@ const std::vector<Room>& rooms() {
       // A team's tophub over these: service and client, and its page.
       {"rpc/hub/web", {"rpc/http"}},
       {"rpc/hub", {"rpc/hub/web", "db"}},
+      // Places of packages over the network.
+      {"rpc/packages", {"rpc/http", "db"}},
       {"rpc/ir", {"compiler/arith"}},
       {"rpc/agent/sandbox", {"rpc/wire", "compiler/ir"}},
       {"rpc/agent/pipe", {"rpc/agent/sandbox", "compiler/runtime"}},
@@ -136,7 +141,7 @@ const std::vector<Room>& rooms() {
       {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
       {"tuner/session", {"tuner/measure", "tuner/transfer", "tuner/plot"}},
       {"tuner/driver", {"tuner/session", "compiler/driver"}},
-      {"tuner/cli", {"tuner/driver", "compiler/cli"}},
+      {"tuner/cli", {"tuner/driver", "compiler/cli", "rpc/packages"}},
       // libhone and the Python package: over everything, under nothing.
       {"tuner/api", {"tuner/cli", "compiler/api"}},
   };
@@ -187,7 +192,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
       {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "rpc/gate/", "rpc/http/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
-      {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc"}},
+      {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc", "db/package/gzip.cc"}},
       // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed
       // are our own.
       {"CL/.*", {"compiler/runtime/gpu/opencl_", "compiler/api/gpu/opencl.c"}},

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "compiler/driver/build_gpu.h"
+#include "compiler/driver/place/build_gpu.h"
 #include "compiler/driver/request/build_request.h"
 #include "compiler/driver/request/events.h"
 #include "compiler/target/target.h"

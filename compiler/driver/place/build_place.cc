@@ -1,4 +1,4 @@
-#include "compiler/driver/build_place.h"
+#include "compiler/driver/place/build_place.h"
 
 #include <fmt/format.h>
 

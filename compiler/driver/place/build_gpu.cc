@@ -1,4 +1,4 @@
-#include "compiler/driver/build_gpu.h"
+#include "compiler/driver/place/build_gpu.h"
 
 #include <fmt/format.h>
 
