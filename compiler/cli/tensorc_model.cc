@@ -43,7 +43,7 @@ class ModelCommand {
 
   Status run() {
     HONE_ASSIGN_OR_RETURN(place_, find_build_place(o_, events_));
-    HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
+    HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(o_.hub()));
     model_.emplace(operators_, o_, place_, *hub_, events_,
                    [this](const auto& binding, std::string_view pass, const Graph& g, bool in_check) {
                      keep(binding, pass, g, in_check);

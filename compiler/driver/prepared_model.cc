@@ -135,6 +135,15 @@ std::string PreparedModel::operators_text() {
 }
 
 ChooseConfig PreparedModel::configs() const {
+  if (request_.team && request_.config != "default") {
+    std::vector<db::TeamKey> keys;
+    for (const ModelVariant& v : variants_) {
+      const std::vector<db::TeamKey> of_variant = lookup_keys(*v.graph, v.target);
+      keys.insert(keys.end(), of_variant.begin(), of_variant.end());
+    }
+    const Status asked = hub_.prefetch(keys);
+    HONE_USER_CHECK(asked.ok()) << message_of(asked);
+  }
   return [this](const Workload& w, const Target& target, const Space& space) {
     if (request_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
     auto chosen = choose_config(w, target, space, hub_, ConfigUse::kInModel);

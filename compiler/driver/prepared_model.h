@@ -60,7 +60,8 @@ class PreparedModel {
   /// The same of all bindings; of prepare().
   const ModelMetadata& metadata() const { return metadata_; }
   ModelQuantizer* quantizer() { return reader_.quantizer(); }
-  /// The best known, or the default where the request wants that.
+  /// The best known, or the default where the request wants that. Asks a team's tophub for all of the model's layers at
+  /// once; UserError where that refuses.
   ChooseConfig configs() const;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 StatusOr<ChosenConfig> config_of(const BuildRequest& r, const Workload& w, const Target& target, const Space& space) {
   if (r.config == "default") return ChosenConfig{space.default_config(), "default", ""};
   if (!r.config.empty()) return ChosenConfig{space.parse(r.config), "given", ""};
-  HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(r.db)));
+  HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(r.hub()));
   return choose_config(w, target, space, *hub);
 }
 
