@@ -17,6 +17,7 @@ if(HONE_WITH_FLEET)
   find_package(Boost 1.74 REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
   find_package(prometheus-cpp REQUIRED)
+  pkg_check_modules(PQXX REQUIRED IMPORTED_TARGET libpqxx)
   pkg_check_modules(SECCOMP IMPORTED_TARGET libseccomp)
 endif()
 

@@ -1,12 +1,12 @@
 #include "db/best_store.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <sstream>
 
 #include "base/key.h"
+#include "db/best_rule.h"
 #include "db/plausible.h"
 #include "db/trial_store.h"
 
@@ -15,47 +15,15 @@ namespace {
 
 // The numbers are kLeastSeconds and kMostGain.
 static_assert(kLeastSeconds == 1e-9 && kMostGain == 32);
-#define HONE_USABLE(T) T ".status = 'ok' AND " T ".censored = 0 AND " T ".seconds >= 1e-9"
 // Not more than kMostGain faster than the fastest confirmation by a session that ran on this file.
 #define HONE_PLAUSIBLE(K) \
-  " AND t.seconds * 32 >= coalesce((SELECT own.seconds FROM trials own WHERE own.key = " K " AND " HONE_USABLE("own")        \
+  " AND t.seconds * 32 >= coalesce((SELECT own.seconds FROM trials own WHERE own.key = " K " AND " HONE_USABLE("own") \
   " AND own.confirmed = 1 AND EXISTS (SELECT 1 FROM batches WHERE batches.session = own.session) ORDER BY own.seconds LIMIT 1), 0)"
-#define HONE_DISTURBED(T) "EXISTS (SELECT 1 FROM disturbed_trials WHERE trial = " T ".id)"
-// No later confirmation of the config of `t`, among those for which OF_ITS_KIND holds; ties are broken by values that
-// do not depend on the order of insertion.
-#define HONE_LATEST(OF_ITS_KIND)                                                                         \
-  " AND NOT EXISTS (SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND " \
-  "later.confirmed = 1 "                                                                                 \
-  "AND " HONE_USABLE("later") " AND " OF_ITS_KIND                                                        \
-                              " AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))"
-#define HONE_QUIET_TRIAL(K, CONFIRMED, LATEST)                                                                  \
-  "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
-                                                                         " AND NOT " HONE_DISTURBED("t") LATEST \
-      " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
-// Sorts by the time as a share of the default's beside it; rows without one come last.
-#define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
-  "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
-  " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \
-                           " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, " \
-                           "t.config, t.id LIMIT 1)"
-// The id of the trial that is the best of key `K`, else LAST (best_store.h says which). Each class is looked at only
-// where those before it are empty.
-#define HONE_BEST_TRIAL_OF(K, LAST) \
-  "coalesce(" HONE_QUIET_TRIAL(K, "1", HONE_PLAUSIBLE(K) HONE_LATEST("NOT " HONE_DISTURBED("later"))) ", "                                    \
-  HONE_DISTURBED_TRIAL(K, "1", HONE_PLAUSIBLE(K) HONE_LATEST(HONE_DISTURBED("later"))) ", "                                                  \
-  HONE_QUIET_TRIAL(K, "0", "") ", " HONE_DISTURBED_TRIAL(K, "0", "") ", " LAST ")"
 
-constexpr const char* kOffer =
-    "INSERT INTO best (key, trial, confirmed, seconds) SELECT t.key, t.id, t.confirmed, t.seconds FROM trials t "
-    "WHERE t.id = " HONE_BEST_TRIAL_OF("?1", "NULL")
-    " ON CONFLICT (key) DO UPDATE SET trial = excluded.trial, confirmed = excluded.confirmed, seconds = excluded.seconds "
-    "WHERE best.trial <> excluded.trial";
+constexpr const char* kOffer = HONE_OFFER_BEST(HONE_PLAUSIBLE);
 
-// Several bests in the same order as the trials of one key.
 #define HONE_BESTS "keys k JOIN best b ON b.key = k.id LEFT JOIN disturbed_trials d ON d.trial = b.trial"
-#define HONE_BESTS_ORDER                                                                 \
-  "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
-  "b.seconds / coalesce(d.default_s, 1), k.space, k.in_layout, k.out_layout"
+#define HONE_BESTS_ORDER HONE_BEST_ORDER ", k.space, k.in_layout, k.out_layout"
 
 // The columns of a BestRow: first those of the key, then those of the trial.
 #define HONE_KEY_COLUMNS "k.workload, k.target, k.in_layout, k.out_layout, k.space"
@@ -69,20 +37,6 @@ constexpr const char* kOffer =
 #define HONE_TRIAL_ORIGIN                                                       \
   "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin LEFT " \
   "JOIN machine_states h ON h.trial = t.id "
-
-// "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
-std::vector<double> parse_times(std::string_view json) {
-  const std::string text(json);
-  std::vector<double> times;
-  for (const char* at = text.c_str(); *at && *at != ']';) {
-    char* end = nullptr;
-    const double value = std::strtod(at + 1, &end);  // past "[" or ","
-    if (end == at + 1) break;
-    times.push_back(value);
-    at = end;
-  }
-  return times;
-}
 
 void read_key(const Statement& q, BestRow& b) {
   b.workload = q.text(0), b.target = q.text(1), b.in_layout = q.text(2), b.out_layout = q.text(3), b.space = q.text(4);
@@ -244,7 +198,8 @@ StatusOr<std::vector<std::string>> BestStore::stale() const {
           "SELECT k.workload || ' for ' || k.target FROM keys k LEFT JOIN best b ON b.key = k.id "
           "LEFT JOIN trials of_best ON of_best.id = b.trial "
           "WHERE coalesce(b.trial, -1) <> " HONE_BEST_TRIAL_OF(
-              "k.id", "-1") " OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
+              "k.id", "-1",
+              HONE_PLAUSIBLE) " OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
   return read_texts(q);
 }
 

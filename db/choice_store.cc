@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "db/best_rule.h"
 #include "db/plausible.h"
 
 namespace hone::db {
@@ -44,8 +45,7 @@ StatusOr<bool> ChoiceStore::put_in_transaction(const ChoiceRow& c, int64_t now_m
                               "ON CONFLICT (workload, target, space, instead_of) DO UPDATE SET "
                               "config = excluded.config, seconds = excluded.seconds, "
                               "instead_seconds = excluded.instead_seconds, created_at = excluded.created_at "
-                              "WHERE (?10 AND (excluded.created_at, excluded.config) > (choices.created_at, "
-                              "choices.config)) OR choices.created_at > ?9"));
+                              "WHERE " HONE_REPLACES("choices", "config", "?10", "?9")));
   const int64_t latest = latest_date(now_ms);
   HONE_RETURN_IF_ERROR(q.bind(c.workload, c.target, c.space, c.config, c.instead_of, c.seconds, c.instead_seconds,
                               settled_date(c.created_at, now_ms), latest, c.created_at <= latest));

@@ -21,8 +21,11 @@ bool is_kind(const std::string& kind) {
          std::all_of(kind.begin(), kind.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
 }
 
-// The words of a key that are hashes of definitions.
-void add_hashes(std::string_view key, std::set<std::string>* hashes) {
+DefinitionRow read_definition(const Statement& q) { return {q.text(0), q.text(1), q.text(2)}; }
+
+}  // namespace
+
+void add_definition_hashes(std::string_view key, std::set<std::string>* hashes) {
   const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (auto at = key.begin(); at != key.end();) {
     const auto begin = std::find_if(at, key.end(), is_word);
@@ -30,10 +33,6 @@ void add_hashes(std::string_view key, std::set<std::string>* hashes) {
     if (const std::string word(begin, at); is_key_hash(word)) hashes->insert(word);
   }
 }
-
-DefinitionRow read_definition(const Statement& q) { return {q.text(0), q.text(1), q.text(2)}; }
-
-}  // namespace
 
 Status validate(const DefinitionRow& d) {
   const auto bad = [&](std::string why) {
@@ -78,8 +77,8 @@ StatusOr<std::set<std::string>> DefinitionStore::named_by_bests() const {
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());
     if (!row) return hashes;
-    add_hashes(q.text(0), &hashes);
-    add_hashes(q.text(1), &hashes);
+    add_definition_hashes(q.text(0), &hashes);
+    add_definition_hashes(q.text(1), &hashes);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/rows.h"
@@ -14,6 +15,9 @@ namespace hone::db {
 
 /// Why `definition` cannot be stored, as one line; ok when it can: its hash is that of its text.
 Status validate(const DefinitionRow& definition);
+
+/// Adds the words of a workload or config that are hashes of definitions.
+void add_definition_hashes(std::string_view key, std::set<std::string>* hashes);
 
 class DefinitionStore {
  public:

@@ -170,28 +170,29 @@ CREATE TABLE unsent_choices (
 constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
                                        kVersion6, kVersion7, kVersion8, kVersion9};
 
-// True when the file is empty or a tophub; an error when it belongs to another program.
-Status check_identity(Database& db) {
+// True when the file is empty or of this kind; an error when it belongs to another program.
+Status check_identity(Database& db, const FileKind& kind) {
   HONE_ASSIGN_OR_RETURN(const int64_t id, db.query_integer("PRAGMA application_id"));
-  if (id == kApplicationId) return absl::OkStatus();
+  if (id == kind.application_id) return absl::OkStatus();
   HONE_ASSIGN_OR_RETURN(const int64_t objects, db.query_integer("SELECT count(*) FROM sqlite_schema"));
   if (id == 0 && objects == 0 && !db.read_only()) return absl::OkStatus();
-  // Another process may have made it a tophub between the two questions.
+  // Another process may have made it one between the two questions.
   HONE_ASSIGN_OR_RETURN(const int64_t now, db.query_integer("PRAGMA application_id"));
-  if (now == kApplicationId) return absl::OkStatus();
-  return database_error(
-      fmt::format("{} is not a tophub: {}; choose another file with --db", db.path(),
-                  id == 0 && objects == 0 ? "the database is empty" : "it is an SQLite database of another program"));
+  if (now == kind.application_id) return absl::OkStatus();
+  const char* what = id == kApplicationId       ? "it is a tophub of one user"
+                     : id == kTeamApplicationId ? "it is the file of a team's service (`tophub serve`)"
+                     : id == 0 && objects == 0  ? "the database is empty"
+                                                : "it is an SQLite database of another program";
+  return database_error(fmt::format("{} is not {}: {}; {}", db.path(), kind.name, what, kind.other_file));
 }
 
 // The file's version, or an error when this program is too old for it.
-StatusOr<int64_t> version_of(Database& db, int64_t newest) {
+StatusOr<int64_t> version_of(Database& db, int64_t newest, const FileKind& kind) {
   HONE_ASSIGN_OR_RETURN(const int64_t version, db.query_integer("PRAGMA user_version"));
   if (version > newest)
     return database_error(
-        fmt::format("{} is a tophub of version {}, made by a newer Hone (this one knows up to {}); update Hone, or "
-                    "choose another file with --db",
-                    db.path(), version, newest));
+        fmt::format("{} is {} of version {}, made by a newer Hone (this one knows up to {}); update Hone, or {}",
+                    db.path(), kind.name, version, newest, kind.other_file));
   return version;
 }
 
@@ -216,10 +217,10 @@ Status add_missing_tables(Database& db, std::span<const char* const> steps, int6
 
 std::span<const char* const> migrations() { return kMigrations; }
 
-Status migrate(Database& db, std::span<const char* const> steps, int64_t oldest_readable) {
+Status migrate(Database& db, std::span<const char* const> steps, int64_t oldest_readable, const FileKind& kind) {
   const int64_t newest = static_cast<int64_t>(steps.size());
-  HONE_RETURN_IF_ERROR(check_identity(db));
-  HONE_ASSIGN_OR_RETURN(int64_t version, version_of(db, newest));
+  HONE_RETURN_IF_ERROR(check_identity(db, kind));
+  HONE_ASSIGN_OR_RETURN(int64_t version, version_of(db, newest, kind));
   HONE_RETURN_IF_ERROR(db.start_writing());
   if (version == newest) return absl::OkStatus();
   if (db.read_only() && version >= oldest_readable) return add_missing_tables(db, steps, version);
@@ -228,11 +229,11 @@ Status migrate(Database& db, std::span<const char* const> steps, int64_t oldest_
         fmt::format("{} is a tophub of version {}, made by an older Hone; `{}` brings it up to version {}", db.path(),
                     version, ShellCommand("tophub stats").option("--db", db.path()).text(), newest));
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
-  HONE_RETURN_IF_ERROR(check_identity(db));
-  HONE_ASSIGN_OR_RETURN(version, version_of(db, newest));  // another process may have been faster
+  HONE_RETURN_IF_ERROR(check_identity(db, kind));
+  HONE_ASSIGN_OR_RETURN(version, version_of(db, newest, kind));  // another process may have been faster
   for (; version < newest; ++version) HONE_RETURN_IF_ERROR(db.execute(steps[static_cast<size_t>(version)]));
-  HONE_RETURN_IF_ERROR(
-      db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, newest).c_str()));
+  HONE_RETURN_IF_ERROR(db.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kind.application_id, newest).c_str()));
   return transaction.commit();
 }
 

@@ -11,6 +11,15 @@ namespace hone::db {
 
 /// PRAGMA application_id of every tophub: "HONE".
 inline constexpr int32_t kApplicationId = 0x484f4e45;
+/// The same of the file behind a team's service (db/team): "HONT".
+inline constexpr int32_t kTeamApplicationId = 0x484f4e54;
+
+/// The purpose of a file: files of different kinds have tables of their own.
+struct FileKind {
+  int32_t application_id = kApplicationId;
+  const char* name = "a tophub";  ///< for messages
+  const char* other_file = "choose another file with --db";
+};
 
 /// Entry i brings a file from version i to i + 1. Entries are never changed once released, only added.
 std::span<const char* const> migrations();
@@ -23,6 +32,6 @@ inline constexpr int64_t kOldestReadable = 1;
 /// gets the tables that the file lacks as empty temporary ones of its own, so that every question has an answer; an
 /// older file is an error then. Safe against other processes that do the same at the same time.
 Status migrate(Database& db, std::span<const char* const> steps = migrations(),
-               int64_t oldest_readable = kOldestReadable);
+               int64_t oldest_readable = kOldestReadable, const FileKind& kind = {});
 
 }  // namespace hone::db

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "db/best_rule.h"
 #include "db/plausible.h"
 
 namespace hone::db {
@@ -54,8 +55,7 @@ StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p, int64_t now_ms)
                  "group_count = excluded.group_count, trial_count = excluded.trial_count, "
                  "held_out = excluded.held_out, pairwise = excluded.pairwise, peak1 = excluded.peak1, "
                  "peak5 = excluded.peak5, model = excluded.model "
-                 "WHERE (?13 AND (excluded.created_at, excluded.model) > (priors.created_at, priors.model)) "
-                 "OR priors.created_at > ?12"));
+                 "WHERE " HONE_REPLACES("priors", "model", "?13", "?12")));
   const int64_t latest = latest_date(now_ms);
   HONE_RETURN_IF_ERROR(q.bind(p.target_kind, p.schema, p.hone_version, settled_date(p.created_at, now_ms), p.groups,
                               p.trials, p.held_out, p.pairwise, p.peak1, p.peak5, Blob{p.model}, latest,

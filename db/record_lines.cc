@@ -105,17 +105,26 @@ std::string record_line(const ChoiceRow& choice) { return line_of(choice); }
 std::string record_line(const DefinitionRow& definition) { return line_of(definition); }
 std::string record_line(const PriorRow& prior) { return line_of(prior); }
 
-void write_records(const RecordSet& records, std::ostream& out) {
-  RecordKinds kinds{.choices = !records.choices.empty(),
-                    .definitions = !records.definitions.empty(),
-                    .priors = !records.priors.empty()};
+void note_kinds(const RecordSet& records, RecordKinds& kinds) {
+  kinds.choices |= !records.choices.empty();
+  kinds.definitions |= !records.definitions.empty();
+  kinds.priors |= !records.priors.empty();
   for (const TrialRow& trial : records.trials) kinds.disturbed |= trial.disturbed;
-  out << header_line(kinds);
+}
+
+void write_record_lines(const RecordSet& records, std::ostream& out) {
   for (const SessionRow& session : records.sessions) out << record_line(session);
   for (const TrialRow& trial : records.trials) out << record_line(trial);
   for (const ChoiceRow& choice : records.choices) out << record_line(choice);
   for (const DefinitionRow& definition : records.definitions) out << record_line(definition);
   for (const PriorRow& prior : records.priors) out << record_line(prior);
+}
+
+void write_records(const RecordSet& records, std::ostream& out) {
+  RecordKinds kinds;
+  note_kinds(records, kinds);
+  out << header_line(kinds);
+  write_record_lines(records, out);
 }
 
 Status read_records(LineReader& lines, const std::string& name, const ImportParts& parts,

@@ -43,6 +43,16 @@ std::string record_line(const ChoiceRow& choice);
 std::string record_line(const DefinitionRow& definition);
 std::string record_line(const PriorRow& prior);
 
+/// Adds the kind of a record.
+inline void note_kind(const SessionRow&, RecordKinds&) {}
+inline void note_kind(const TrialRow& trial, RecordKinds& kinds) { kinds.disturbed |= trial.disturbed; }
+inline void note_kind(const ChoiceRow&, RecordKinds& kinds) { kinds.choices = true; }
+inline void note_kind(const DefinitionRow&, RecordKinds& kinds) { kinds.definitions = true; }
+inline void note_kind(const PriorRow&, RecordKinds& kinds) { kinds.priors = true; }
+/// The same of `records`.
+void note_kinds(const RecordSet& records, RecordKinds& kinds);
+/// The lines of `records` in their order, without a header.
+void write_record_lines(const RecordSet& records, std::ostream& out);
 /// Writes a file that holds `records`, in their order.
 void write_records(const RecordSet& records, std::ostream& out);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "db/plausible.h"
 
@@ -52,6 +53,19 @@ double spread_of(std::vector<double> times) {
   if (times.size() < 2) return 0;
   std::sort(times.begin(), times.end());
   return (quantile(times, 0.75) - quantile(times, 0.25)) / quantile(times, 0.5);
+}
+
+std::vector<double> parse_times(std::string_view json) {
+  const std::string text(json);
+  std::vector<double> times;
+  for (const char* at = text.c_str(); *at && *at != ']';) {
+    char* end = nullptr;
+    const double value = std::strtod(at + 1, &end);  // past "[" or ","
+    if (end == at + 1) break;
+    times.push_back(value);
+    at = end;
+  }
+  return times;
 }
 
 bool believable(double seconds) { return seconds >= kLeastSeconds && seconds <= kMostSeconds; }

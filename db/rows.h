@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -199,6 +200,10 @@ struct ForeignRow {
 
 /// Median; of an even number the mean of the middle two; 0 of none.
 double median_of(std::vector<double> times);
+
+/// The times of "[1.5e-3,2e-3]", as stores write them; those before the first text that is no number. Runs in every
+/// lookup, so no JSON tree.
+std::vector<double> parse_times(std::string_view json);
 
 /// Interquartile range (linear interpolation) over the median: 0 for one repeat or none.
 double spread_of(std::vector<double> times);

@@ -19,11 +19,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kLostUrl[] = "hone/database-lost";
+constexpr char kLostUrl[] = "hone/database-lost", kPassingUrl[] = "hone/database-passing";
 
 Status lost(const std::string& line) {
   Status status = database_error(line);
   status.SetPayload(kLostUrl, absl::Cord());
+  return status;
+}
+
+bool passes(int rc) {
+  const int kind = rc & 0xff;
+  return kind == SQLITE_BUSY || kind == SQLITE_LOCKED || kind == SQLITE_FULL || kind == SQLITE_IOERR ||
+         kind == SQLITE_NOMEM;
+}
+
+Status passing(const std::string& line) {
+  Status status = database_error(line);
+  status.SetPayload(kPassingUrl, absl::Cord());
   return status;
 }
 
@@ -223,12 +235,12 @@ Database::~Database() {
 
 Status Database::failed(int rc, std::string_view doing) {
   const std::string line = explain(rc, path_, doing, sqlite3_errmsg(handle_));
-  if (!watch_ || !may_be_lost(rc)) return database_error(line);
+  if (!watch_ || !may_be_lost(rc)) return passes(rc) ? passing(line) : database_error(line);
   // A thorough check needs the write lock, which a reading statement may not have.
   const bool writing = sqlite3_txn_state(handle_, "main") == SQLITE_TXN_WRITE;
   HONE_RETURN_IF_ERROR(check_files(writing ? Moment::kCommitting : Moment::kAny));
   const bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB || rc == SQLITE_IOERR_SHORT_READ;
-  return damaged ? lost(line) : database_error(line);
+  return damaged ? lost(line) : passes(rc) ? passing(line) : database_error(line);
 }
 
 Status Database::check_files(Moment moment) {
@@ -242,6 +254,8 @@ Status Database::check_files(Moment moment) {
     if (const std::string log = watch_->set_aside(); !log.empty()) line += fmt::format(" (its log is {} now)", log);
   return lost_ = lost(line);
 }
+
+bool is_passing(const Status& status) { return status.GetPayload(kPassingUrl).has_value(); }
 
 bool is_lost(const Status& status) { return status.GetPayload(kLostUrl).has_value(); }
 

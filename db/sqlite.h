@@ -26,6 +26,10 @@ class FileWatch;
 /// moved, replaced, cut or overwritten while it was open, or is damaged.
 bool is_lost(const Status& status);
 
+/// True of an error that may be gone when the same is tried again: another program's lock, a full disk, one that fails
+/// to read or write.
+bool is_passing(const Status& status);
+
 /// Bytes bound as a BLOB; text is bound as std::string_view.
 struct Blob {
   std::string_view bytes;
@@ -45,6 +49,12 @@ class Statement {
     rewind();
     int at = 0, rc = 0;
     ((rc = rc ? rc : bind_value(++at, values)), ...);
+    return rc == 0 ? absl::OkStatus() : failed(rc);
+  }
+  /// Binds parameter `at`, from 1; the others stay as they are. After rewind().
+  template <class T>
+  Status bind_one(int at, const T& value) {
+    const int rc = bind_value(at, value);
     return rc == 0 ? absl::OkStatus() : failed(rc);
   }
   /// Advances: true when there is a row, false when the statement is done.

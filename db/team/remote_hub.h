@@ -27,7 +27,7 @@ class RemoteHub {
   virtual StatusOr<std::optional<PriorRow>> prior(const std::string& target_kind, const std::string& schema) = 0;
   /// Adds rows. OK once they are durable there: they need not be sent again. Sending them again changes nothing.
   virtual Status push(const RecordSet& records) = 0;
-  /// What builds asked for in vain, the most often asked first.
+  /// The keys that builds asked for in vain, the most often asked first.
   virtual StatusOr<std::vector<TeamMiss>> misses(const std::string& target_kind, size_t limit) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a team's tophub knows and is asked: rows of the tophub's own kinds, and who brought them.
+// The rows that a team's tophub knows, those of the tophub's own kinds, with who brought them; and its questions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct TeamPeer {
   bool hides_rows = false;  ///< the rows that it brings are seen by itself and admins alone
 };
 
-/// What one build needs to know of one layer.
+/// One layer of a build.
 struct TeamKey {
   std::string workload, target;  ///< canonical
 

@@ -126,7 +126,7 @@ TEST(TeamJson, RowsThatCannotBeTrueAreLeftOut) {
 TEST(TeamJson, ChoicesAndDefinitionsThatCannotBeTrueAreLeftOut) {
   ChoiceRow choice = sample_choice();
   choice.seconds = 0;
-  expect_left_out({{}, {{choice, ""}}, {}}, "seconds");
+  expect_left_out({{}, {{choice, ""}}, {}}, "a time of 0 s");
   expect_left_out({{}, {{sample_choice(), "\x1b"}}, {}}, "control");
   DefinitionRow definition = sample_definition();
   definition.text += "more";

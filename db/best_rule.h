@@ -1,0 +1,52 @@
+// The rule of which trial is a best (best_store.h has it in words) as SQL that SQLite and PostgreSQL understand alike,
+// over the tables keys, trials, disturbed_trials and best. A user's tophub and a team's take it from here.
+//
+// PLAUSIBLE names a macro of a key: a further condition on a confirmation `t`.
+#pragma once
+
+// NOLINTBEGIN(bugprone-macro-parentheses): texts
+#define HONE_USABLE(T) T ".status = 'ok' AND " T ".censored = 0 AND " T ".seconds >= 1e-9"
+#define HONE_DISTURBED(T) "EXISTS (SELECT 1 FROM disturbed_trials WHERE trial = " T ".id)"
+// No later confirmation of the config of `t`, among those for which OF_ITS_KIND holds; ties are broken by values that
+// do not depend on the order of insertion.
+#define HONE_LATEST(OF_ITS_KIND)                                                                         \
+  " AND NOT EXISTS (SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND " \
+  "later.confirmed = 1 "                                                                                 \
+  "AND " HONE_USABLE("later") " AND " OF_ITS_KIND                                                        \
+                              " AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))"
+#define HONE_QUIET_TRIAL(K, CONFIRMED, LATEST)                                                                  \
+  "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
+                                                                         " AND NOT " HONE_DISTURBED("t") LATEST \
+      " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
+// Sorts by the time as a share of the default's beside it; rows without one come last.
+#define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
+  "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
+  " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \
+                           " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, " \
+                           "t.config, t.id LIMIT 1)"
+// The id of the trial that is the best of key `K`, else LAST. Each class is looked at only where those before it are
+// empty.
+#define HONE_BEST_TRIAL_OF(K, LAST, PLAUSIBLE) \
+  "coalesce(" HONE_QUIET_TRIAL(K, "1", PLAUSIBLE(K) HONE_LATEST("NOT " HONE_DISTURBED("later"))) ", " \
+  HONE_DISTURBED_TRIAL(K, "1", PLAUSIBLE(K) HONE_LATEST(HONE_DISTURBED("later"))) ", " \
+  HONE_QUIET_TRIAL(K, "0", "") ", " HONE_DISTURBED_TRIAL(K, "0", "") ", " LAST ")"
+
+// Brings the best of key ?1 up to date.
+#define HONE_OFFER_BEST(PLAUSIBLE) \
+  "INSERT INTO best (key, trial, confirmed, seconds) SELECT t.key, t.id, t.confirmed, t.seconds FROM trials t " \
+  "WHERE t.id = " HONE_BEST_TRIAL_OF("?1", "NULL", PLAUSIBLE) \
+  " ON CONFLICT (key) DO UPDATE SET trial = excluded.trial, confirmed = excluded.confirmed, seconds = excluded.seconds " \
+  "WHERE best.trial <> excluded.trial"
+
+// Several bests `b`, with their disturbed_trials `d` where they have one, in the same order as the trials of one key.
+#define HONE_BEST_ORDER                                                                  \
+  "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
+  "b.seconds / coalesce(d.default_s, 1)"
+
+// Whether an incoming choice or prior takes the place of the stored one of TABLE: the later one stays, of the same time
+// the one with the greater TIE. PAST: a parameter that is 1 where its date is none of the future; LATEST: the latest
+// date that is believed now. One of the future displaces none, and gives way to any.
+#define HONE_REPLACES(TABLE, TIE, PAST, LATEST)                                                                      \
+  "(" PAST " = 1 AND (excluded.created_at, excluded." TIE ") > (" TABLE ".created_at, " TABLE "." TIE ")) OR " TABLE \
+  ".created_at > " LATEST
+// NOLINTEND(bugprone-macro-parentheses)

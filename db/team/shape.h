@@ -1,0 +1,25 @@
+// Which workloads may stand for each other, as far as their keys tell: the same task with the same attributes, whose
+// numbers alone differ. How near two are is the reader's to say; here candidates are found among all that are known.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hone::db {
+
+struct WorkloadShape {
+  std::string group;            ///< hash of all but the numbers; epilogue, prologue and definition count for neither
+  std::vector<double> numbers;  ///< log2(1 + n) of each number, in order
+  double size = 0;              ///< their sum: two workloads are at least as far apart as their sizes
+};
+
+/// `workload` is canonical; InvalidArgument where it is no workload.
+StatusOr<WorkloadShape> shape_of(std::string_view workload);
+
+/// Sum of the factors between their numbers, as logarithms; both are of one group.
+double distance(const WorkloadShape& a, const WorkloadShape& b);
+
+}  // namespace hone::db
