@@ -712,6 +712,13 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   diff.add_option("A", p.a, "a file that tensorc --lock wrote").required();
   diff.add_option("B", p.b, "another").required();
 
+  std::vector<const CommandLine*> more;
+  for (const MoreCommand& command : hooks.commands) {
+    CommandLine& own = line.add_command(command.name, command.text);
+    command.add_flags(own);
+    more.push_back(&own);
+  }
+
   set_help(line, tophub_help());
   // A command stands first.
   CommandLine* const given = words.empty() ? nullptr : line.find_command(words[0]);
@@ -719,6 +726,8 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
+    for (size_t i = 0; i < more.size(); ++i)
+      if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
     return usage_error(
         "give one command: best, why, list, stats, export, import, merge, sync, check, train, pack, push, pull, verify "
         "or diff (--help shows what they do)");
