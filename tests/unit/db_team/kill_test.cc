@@ -52,7 +52,7 @@ TEST_F(TeamWriter, DISABLED_WritesUntilItIsKilled) {
   write_all(std::string(session) + "a");
 }
 
-// What a store holds of each push: (session, number) -> trials.
+// The trials that a store holds of each push: (session, number) -> their number.
 std::map<std::pair<std::string, int>, int> pushes(TeamStore& store) {
   std::map<std::pair<std::string, int>, int> found;
   EXPECT_TRUE(store
