@@ -7,12 +7,10 @@
 // priors of format 2.
 #pragma once
 
-#include <functional>
 #include <iosfwd>
 #include <string>
-#include <vector>
 
-#include "db/line_reader.h"
+#include "db/record_lines.h"
 #include "db/store.h"
 
 namespace hone::db {
@@ -28,17 +26,6 @@ struct ExchangeCount {
   int64_t dated_ahead = 0;  ///< trials, choices and priors of the future, which were taken as of now
 };
 
-/// Why a prior's model is refused, as one line; the cost model decides.
-using PriorCheck = std::function<Status(const PriorRow&)>;
-
-/// Which parts of a file are read; others are not even parsed.
-struct ImportParts {
-  bool trials = true;  ///< and their sessions, choices and definitions
-  bool priors = true;
-  PriorCheck check_prior = nullptr;  ///< empty: models are taken unseen (and checked when they are loaded)
-  int64_t now_ms = 0;                ///< later dates are taken as this one; 0: this machine's clock
-};
-
 /// Writes every session, trial, choice, definition and prior; with `best_only`, of the trials only those that are a
 /// best, their sessions, the choices that count and the definitions that are named there.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
@@ -49,16 +36,6 @@ StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const st
                                        const ImportParts& parts = {});
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,
                                        const ImportParts& parts = {});
-
-/// Records that are in no database.
-struct Records {
-  std::vector<SessionRow> sessions;
-  std::vector<TrialRow> trials;
-  std::vector<PriorRow> priors;
-};
-
-/// Writes a file of export_records() that holds `records`, in their order.
-void write_records(const Records& records, std::ostream& out);
 
 /// Adds the sessions, trials, choices, definitions, priors and foreign records of `other`, without its batches: all of
 /// it or nothing, a row that check_foreign() or `check_prior` refuses is a usage error. Merging again changes nothing.

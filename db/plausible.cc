@@ -110,6 +110,40 @@ Status check_foreign(const TrialRow& t) {
   return check_config_in_space(t.config, t.space);
 }
 
+Status check_foreign(const BestRow& b) {
+  HONE_RETURN_IF_ERROR(check_texts({{"workload", b.workload},
+                                    {"target", b.target},
+                                    {"in layout", b.in_layout},
+                                    {"out layout", b.out_layout},
+                                    {"space", b.space},
+                                    {"template", b.template_name},
+                                    {"config", b.config},
+                                    {"device", b.device},
+                                    {"device_model", b.device_model},
+                                    {"profile", b.profile},
+                                    {"missing", b.missing},
+                                    {"hone version", b.hone_version},
+                                    {"codegen version", b.codegen_version},
+                                    {"module_hash", b.module_hash},
+                                    {"session", b.session}}));
+  if (b.machine)
+    HONE_RETURN_IF_ERROR(check_texts({{"governor", b.machine->governor}, {"throttled", b.machine->throttled}}));
+  const auto bad = [](std::string why) { return absl::InvalidArgumentError("best: " + why); };
+  if (b.session.empty()) return bad("session is empty");
+  if (b.seq < 0 || b.candidate < 0) return bad("seq and candidate must be at least 0");
+  if (!believable(b.seconds))
+    return bad(fmt::format("seconds {} are not from {} to {}", b.seconds, kLeastSeconds, kMostSeconds));
+  if (b.default_seconds && !(b.disturbed && b.confirmed && believable(*b.default_seconds)))
+    return bad("only one that is confirmed and disturbed may hold the default's seconds, a time that can be believed");
+  if (!(b.spread >= 0 && b.spread <= kMostSeconds / kLeastSeconds))
+    return bad(fmt::format("spread {} is none", b.spread));
+  if (!(b.sentinel >= 0 && b.sentinel <= kMostSeconds)) return bad(fmt::format("sentinel {} is no time", b.sentinel));
+  HONE_RETURN_IF_ERROR(check_date("updated_at", b.updated_at));
+  HONE_RETURN_IF_ERROR(check_workload(b.workload));
+  HONE_RETURN_IF_ERROR(check_target(b.target));
+  return check_config_in_space(b.config, b.space);
+}
+
 Status check_foreign(const SessionRow& s) {
   HONE_RETURN_IF_ERROR(check_texts({{"session", s.uuid},
                                     {"workload", s.workload},
@@ -142,6 +176,12 @@ Status check_foreign(const ChoiceRow& c) {
   HONE_RETURN_IF_ERROR(check_target(c.target));
   HONE_RETURN_IF_ERROR(check_config(c.config));
   return check_config_in_space(c.instead_of, c.space);
+}
+
+Status check_foreign_key(const std::string& workload, const std::string& target) {
+  HONE_RETURN_IF_ERROR(check_texts({{"workload", workload}, {"target", target}}));
+  HONE_RETURN_IF_ERROR(check_workload(workload));
+  return check_target(target);
 }
 
 Status check_foreign(const DefinitionRow& d) { return validate(d); }

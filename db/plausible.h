@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "db/rows.h"
 
@@ -40,9 +41,12 @@ int64_t unix_ms();
 /// canonical form. Dates of the future are settled instead.
 Status check_foreign(const TrialRow& trial);
 Status check_foreign(const SessionRow& session);
+Status check_foreign(const BestRow& best);
 Status check_foreign(const PriorRow& prior);
 Status check_foreign(const ChoiceRow& choice);
 Status check_foreign(const ForeignRow& record);
+/// The keys alone: bounded, of the grammar, canonical.
+Status check_foreign_key(const std::string& workload, const std::string& target);
 /// As validate(): a definition has no more to believe than its hash.
 Status check_foreign(const DefinitionRow& definition);
 

@@ -30,7 +30,7 @@ Status write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-StatusOr<std::string> rescue(const std::string& db_path, const Records& records) {
+StatusOr<std::string> rescue(const std::string& db_path, const RecordSet& records) {
   const fs::path folder = fs::path(db_path).has_parent_path() ? fs::path(db_path).parent_path() : fs::path(".");
   std::error_code ec;
   if (!fs::is_directory(folder, ec))

@@ -172,6 +172,15 @@ struct PriorRow {
   bool operator==(const PriorRow&) const = default;
 };
 
+/// Everything that travels between tophubs: parts of an export. Bests are not among it; they follow from the trials.
+struct RecordSet {
+  std::vector<SessionRow> sessions = {};
+  std::vector<TrialRow> trials = {};
+  std::vector<ChoiceRow> choices = {};
+  std::vector<DefinitionRow> definitions = {};
+  std::vector<PriorRow> priors = {};
+};
+
 /// A record of another tuner's log: it may suggest what to measure, and is never a best.
 struct ForeignRow {
   std::string hash;           ///< identity: of the line as it was

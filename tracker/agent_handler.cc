@@ -48,7 +48,7 @@ AgentHandler::Refusal AgentHandler::admit(const wire::AgentHello& hello) {
 }
 
 AgentHandler::Refusal AgentHandler::hello(ConnectionId connection, const wire::AgentHello& hello,
-                                          const Tenant& tenant) {
+                                          const gate::Tenant& tenant) {
   if (auto refused = admit(hello)) return refused;
   const auto account = memory_.account(tenant.name, tenant.limits.bytes);
   auto charge = account->take(bytes_of(hello));

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "rpc/gate/tenant.h"
 #include "tracker/dispatch/lease_reports.h"
 #include "tracker/dispatch/module_transfer.h"
-#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 
@@ -29,7 +29,7 @@ class AgentHandler {
         out_(out) {}
 
   /// The first message of a connection.
-  Refusal hello(ConnectionId connection, const wire::AgentHello& hello, const Tenant& tenant);
+  Refusal hello(ConnectionId connection, const wire::AgentHello& hello, const gate::Tenant& tenant);
   /// All others.
   Refusal on(ConnectionId connection, const Agent& agent, const wire::Want& want);
   Refusal on(ConnectionId connection, const Agent& agent, wire::Heartbeat& heartbeat);

@@ -26,7 +26,7 @@ Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
 
 // --- messages
 
-void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant) {
+void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, const gate::Tenant& tenant) {
   Agent* agent = fleet_.by_connection(connection);
   auto* hello = std::get_if<wire::AgentHello>(&message);
   if ((hello != nullptr) == (agent != nullptr))
@@ -46,7 +46,7 @@ void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, co
   out_.flush();
 }
 
-void Tracker::session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant) {
+void Tracker::session_message(ConnectionId connection, wire::FromSession message, const gate::Tenant& tenant) {
   Session* session = book_.by_connection(connection);
   auto* open = std::get_if<wire::SessionOpen>(&message);
   if ((open != nullptr) == (session != nullptr))

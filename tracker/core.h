@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "rpc/gate/tenant.h"
 #include "rpc/wire/messages/fleet_status.h"
 #include "rpc/wire/messages/stream_messages.h"
 #include "tracker/agent_handler.h"
@@ -15,7 +16,6 @@
 #include "tracker/state/memory_budget.h"
 #include "tracker/state/options.h"
 #include "tracker/state/outgoing.h"
-#include "tracker/state/tenant.h"
 #include "tracker/status.h"
 
 namespace hone::tracker {
@@ -31,19 +31,19 @@ class Tracker {
   /// Handles a peer's message; the first one makes the peer an agent or a session. A message that does not fit is
   /// answered by Refused. `tenant`: the connection's owner; a session belongs to the tenant that opened it first, and
   /// to no other while it is known. `…_gone`: the connection has ended; one without any message is no error.
-  void agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant = {});
+  void agent_message(ConnectionId connection, wire::FromAgent message, const gate::Tenant& tenant = {});
   void agent_gone(ConnectionId connection) { agents_.gone(connection); }
-  void session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant = {});
+  void session_message(ConnectionId connection, wire::FromSession message, const gate::Tenant& tenant = {});
   void session_gone(ConnectionId connection) { sessions_.gone(connection); }
   /// Handles the passing of time: lost leases, ended graces, leases taken back. Called a few times a second.
   void tick();
 
   /// As far as `viewer` may see it.
-  wire::FleetStatus status(const Viewer& viewer = {}) const { return reader().status(viewer); }
+  wire::FleetStatus status(const gate::Viewer& viewer = {}) const { return reader().status(viewer); }
   TrackerCounts counts() const;
   /// All about one device or session (its id); nothing when there is none of that name.
   std::optional<DeviceDetail> device_detail(const std::string& key) const { return reader().device_detail(key); }
-  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer = {}) const {
+  std::optional<SessionDetail> session_detail(const std::string& id, const gate::Viewer& viewer = {}) const {
     return reader().session_detail(id, viewer);
   }
   /// `drain`, `resume` or `quarantine` a device or an agent, `cancel` a session (its id or uuid); one line for people.

@@ -10,26 +10,21 @@
 namespace hone::tracker {
 namespace {
 
-std::string value_of(const HttpRequest& request, const std::string& key) {
-  const auto it = request.query.find(key);
-  return it == request.query.end() ? "" : it->second;
-}
-
-HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
+http::HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
 
 // Text that came with a request need not be UTF-8.
-HttpReply json(int status, const Json& body) { return {"application/json", json_line(body), status}; }
+http::HttpReply json(int status, const Json& body) { return {"application/json", json_line(body), status}; }
 
 // A page as large as the fleet: only as many are sent at a time as there is room for.
-HttpReply page(TrackerServer& server, std::string type, std::string body) {
+http::HttpReply page(TrackerServer& server, std::string type, std::string body) {
   auto room = server.room_for_page(body.size());
   if (!room) return json(503, {{"error", "too many requests are being answered; try again"}});
   return {std::move(type), std::move(body), 200, std::move(room)};
 }
 
-HttpReply not_found(const std::string& what) { return json(404, {{"error", what}}); }
+http::HttpReply not_found(const std::string& what) { return json(404, {{"error", what}}); }
 
-HttpReply administer(TrackerServer& server, const HttpRequest& request) {
+http::HttpReply administer(TrackerServer& server, const http::HttpRequest& request) {
   const Json asked = Json::parse(request.body, nullptr, false);
   const auto text = [&](const char* key) {
     return asked.is_object() && asked.contains(key) && asked[key].is_string() ? asked[key].get<std::string>()
@@ -49,44 +44,46 @@ HttpReply administer(TrackerServer& server, const HttpRequest& request) {
 
 }  // namespace
 
-HttpPages http_pages(TrackerServer& server, const Security& security) {
+http::HttpPages http_pages(TrackerServer& server, const gate::Security& security) {
   const About about{server.address().text(), security.tls.enabled(), !security.tls.client_ca.empty(),
                     security.authority && security.authority->asks_for_tokens()};
-  HttpPages pages = {
+  http::HttpPages pages = {
       {"/healthz",
-       [](const HttpRequest&) {
-         return HttpReply{"text/plain; charset=utf-8", "ok\n"};
+       [](const http::HttpRequest&) {
+         return http::HttpReply{"text/plain; charset=utf-8", "ok\n"};
        }},
       {"/metrics",
-       [&](const HttpRequest&) {
+       [&](const http::HttpRequest&) {
          return page(server, "text/plain; version=0.0.4; charset=utf-8",
                      metrics_page(server.status(), server.counts()));
        }},
       {"/api/whoami",
-       [](const HttpRequest& request) {
+       [](const http::HttpRequest& request) {
          return json(200, {{"role", request.grant.role_name()}});
        }},
-      {"POST /api/admin", [&](const HttpRequest& request) { return administer(server, request); }},
       {"/api/state",
-       [&](const HttpRequest& request) {
+       [&](const http::HttpRequest& request) {
          return page(server, "application/json", state_json(server.status(request.grant.viewer())));
        }},
       {"/api/device",
-       [&](const HttpRequest& request) {
-         const std::string key = value_of(request, "key");
+       [&](const http::HttpRequest& request) {
+         const std::string key = request.value("key");
          const auto detail = server.device_detail(key);
          return detail ? page(server, "application/json", device_detail_json(*detail))
                        : not_found(fmt::format("no device is called '{}'", key));
        }},
       {"/api/session",
-       [&](const HttpRequest& request) {
-         const std::string id = value_of(request, "id");
+       [&](const http::HttpRequest& request) {
+         const std::string id = request.value("id");
          const auto detail = server.session_detail(id, request.grant.viewer());
          return detail ? page(server, "application/json", session_detail_json(*detail))
                        : not_found(fmt::format("no session is called '{}'", id));
        }},
-      {"/api/about", [about](const HttpRequest&) { return json(about_json(about)); }},
+      {"/api/about", [about](const http::HttpRequest&) { return json(about_json(about)); }},
   };
+  http::HttpPage admin([&](const http::HttpRequest& request) { return administer(server, request); });
+  admin.advice = "; use `tracker drain|resume|quarantine|cancel`";
+  pages.emplace("POST /api/admin", std::move(admin));
   pages.merge(web::asset_pages());
   return pages;
 }

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "rpc/gate/acceptor.h"
+#include "rpc/gate/certificate_watch.h"
+#include "rpc/gate/peer_name.h"
 #include "rpc/wire/access/channel.h"
 #include "rpc/wire/event_loop.h"
 #include "rpc/wire/messages/convert.h"
 #include "tracker.grpc.pb.h"
-#include "tracker/gate/acceptor.h"
-#include "tracker/gate/certificate_watch.h"
-#include "tracker/gate/peer_name.h"
 #include "tracker/service_credentials.h"
 #include "tracker/service_questions.h"
 #include "tracker/service_stream.h"
@@ -47,8 +47,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   template <class Stream>
   struct Peer {
     Stream* stream;
-    Grant grant;
-    Tenant tenant;  // the grant's
+    gate::Grant grant;
+    gate::Tenant tenant;  // the grant's
     std::string address;
     std::optional<Clock::TimePoint> deadline;  // until then it must have said hello, or have read our last word
     bool leaving = false;
@@ -71,7 +71,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     }
     void on_bad_message(ConnectionId id, const std::string& why) {
       std::lock_guard lock(impl.mutex);
-      impl.turn_away(peers.at(id), id, Refusal::kBadMessage, why, false);
+      impl.turn_away(peers.at(id), id, gate::Refusal::kBadMessage, why, false);
     }
     void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
@@ -96,7 +96,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   };
 
   const Clock& clock;
-  Security security;
+  gate::Security security;
   mutable std::mutex mutex;  // the tracker, the maps of streams and of questions
   const MemoryPlan memory;
   class Tracker tracker;
@@ -110,12 +110,12 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   Questions questions{
       [this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
   std::chrono::milliseconds tick_period;
-  CertificateWatch certificates{security.tls, clock};
-  std::unique_ptr<Acceptor> acceptor;
+  gate::CertificateWatch certificates{security.tls, clock};
+  std::unique_ptr<gate::Acceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   wire::EventLoop loop;
 
-  Impl(TrackerOptions options, const Clock& c, Security s)
+  Impl(TrackerOptions options, const Clock& c, gate::Security s)
       : clock(c),
         security(std::move(s)),
         memory(MemoryPlan::of(options.memory)),
@@ -124,7 +124,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
         decoder(memory.message),
         tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20),
                                                           std::chrono::milliseconds(250))) {
-    if (!security.rejections) security.rejections = std::make_shared<Rejections>(clock);
+    if (!security.rejections) security.rejections = std::make_shared<gate::Rejections>(clock);
   }
 
   // Called under the lock, like everything else that takes a Peer.
@@ -135,7 +135,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     if (const auto* hello = std::get_if<wire::AgentHello>(&message)) {
       if (security.authority ? !security.authority->allows_name(peer.grant, hello->name)
                              : !peer.grant.allows_name(hello->name))
-        return turn_away(peer, id, Refusal::kWrongName,
+        return turn_away(peer, id, gate::Refusal::kWrongName,
                          fmt::format("{} may not use the name '{}'", peer.grant.text(), hello->name), false);
       peer.deadline.reset();
     }
@@ -143,9 +143,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   }
   void hear(Peer<Sessions::Stream>& peer, ConnectionId id, wire::FromSession message) {
     if (const auto* open = std::get_if<wire::SessionOpen>(&message)) {
-      if (!peer.grant.allows(Role::kTuner) && open->target_kind != wire::kBuilderKind)
+      if (!peer.grant.allows(gate::Role::kTuner) && open->target_kind != wire::kBuilderKind)
         return turn_away(
-            peer, id, Refusal::kWrongRole,
+            peer, id, gate::Refusal::kWrongRole,
             fmt::format("{} may open sessions with builders only; others need the role tuner", peer.grant.text()),
             false);
       peer.deadline.reset();
@@ -166,36 +166,37 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   }
 
   template <class Stream>
-  void turn_away(Peer<Stream>& peer, ConnectionId id, Refusal reason, const std::string& why, bool retry) {
+  void turn_away(Peer<Stream>& peer, ConnectionId id, gate::Refusal reason, const std::string& why, bool retry) {
     if (peer.leaving) return;
     security.rejections->note(peer.address, reason, why);
     gone(peer.stream, id);
     send(peer, typename Stream::Message(wire::Refused{why, retry}));
   }
 
-  Judgement judge(const grpc::CallbackServerContext& context, std::optional<Role> role) {
-    if (!security.authority) return {Grant{}, {}, {}};
-    Judgement out = security.authority->judge(shown_by(context), role);
-    if (!out.grant) security.rejections->note(peer_name(context.peer()), out.reason, out.text);
+  gate::Judgement judge(const grpc::CallbackServerContext& context, std::optional<gate::Role> role) {
+    if (!security.authority) return {gate::Grant{}, {}, {}};
+    gate::Judgement out = security.authority->judge(shown_by(context), role);
+    if (!out.grant) security.rejections->note(gate::peer_name(context.peer()), out.reason, out.text);
     return out;
   }
 
   // Agents may open sessions, too, but with builders alone: hear() sees a session's request.
-  Judgement judge_session(const grpc::CallbackServerContext& context) {
-    if (security.authority && security.authority->judge(shown_by(context), Role::kAgent).grant)
-      return judge(context, Role::kAgent);
-    return judge(context, Role::kTuner);
+  gate::Judgement judge_session(const grpc::CallbackServerContext& context) {
+    if (security.authority && security.authority->judge(shown_by(context), gate::Role::kAgent).grant)
+      return judge(context, gate::Role::kAgent);
+    return judge(context, gate::Role::kTuner);
   }
 
   template <class In, class Out, class Plain>
-  RawReactor* accept(grpc::CallbackServerContext* context, Judgement judgement, Streams<In, Out, Plain>& streams) {
+  RawReactor* accept(grpc::CallbackServerContext* context, gate::Judgement judgement,
+                     Streams<In, Out, Plain>& streams) {
     if (!judgement.grant) return new RefusedStream(refusal_status(judgement));
     std::lock_guard lock(mutex);
     // Under the lock: a token that is withdrawn from now on ends the stream, which is then known.
     if (security.authority && !security.authority->still_holds(*judgement.grant))
       return new RefusedStream({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
-    Tenant tenant = judgement.grant->tenant();
-    tenant.host = peer_name(context->peer());
+    gate::Tenant tenant = judgement.grant->tenant();
+    tenant.host = gate::peer_name(context->peer());
     using Stream = typename Streams<In, Out, Plain>::Stream;
     auto account = tracker.memory().account(tenant.name, tenant.limits.bytes);
     auto charge = account->take(Stream::kBytes);
@@ -211,7 +212,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   }
 
   RawReactor* Agent(grpc::CallbackServerContext* context) override {
-    return accept(context, judge(*context, Role::kAgent), agents);
+    return accept(context, judge(*context, gate::Role::kAgent), agents);
   }
   RawReactor* Session(grpc::CallbackServerContext* context) override {
     return accept(context, judge_session(*context), sessions);
@@ -220,7 +221,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   // Status and Admin.
   grpc::ServerGenericBidiReactor* ask(grpc::CallbackServerContext& context, const std::string& method) {
     const bool admin = method == "/hone.proto.Tracker/Admin";
-    const Judgement judgement = judge(context, admin ? std::optional(Role::kAdmin) : std::nullopt);
+    const gate::Judgement judgement = judge(context, admin ? std::optional(gate::Role::kAdmin) : std::nullopt);
     if (!judgement.grant) return new RefusedStream(refusal_status(judgement));
     const auto room = [this](size_t bytes) { return pages->take(bytes); };
     if (admin)
@@ -257,7 +258,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   template <class Stream, class Message>
   void pass_on(Peer<Stream>& peer, Message message) {
     if (const auto* refused = std::get_if<wire::Refused>(&message); refused && !peer.leaving)
-      security.rejections->note(peer.address, Refusal::kRefused, refused->reason);
+      security.rejections->note(peer.address, gate::Refusal::kRefused, refused->reason);
     send(peer, std::move(message));
   }
 
@@ -275,12 +276,12 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     const auto now = clock.now();
     for (auto& [id, peer] : peers) {
       if (withdrawn && !security.authority->still_holds(peer.grant))
-        turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn, or its line has changed", true);
+        turn_away(peer, id, gate::Refusal::kWithdrawn, "the token was withdrawn, or its line has changed", true);
       if (!peer.deadline || now < *peer.deadline) continue;
       if (peer.leaving)
         peer.stream->cancel(), peer.deadline.reset();
       else
-        turn_away(peer, id, Refusal::kSlow, "its first message did not arrive in time", true);
+        turn_away(peer, id, gate::Refusal::kSlow, "its first message did not arrive in time", true);
     }
   }
 
@@ -305,9 +306,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 
 Status TrackerServer::Impl::listen(const wire::Address& on) {
   wire::prepare_grpc();
-  HONE_RETURN_IF_ERROR(check_server_tls(security.tls));
+  HONE_RETURN_IF_ERROR(gate::check_server_tls(security.tls));
   certificates.look();
-  HONE_ASSIGN_OR_RETURN(acceptor, Acceptor::listen(on, security.connections, security.rejections, clock));
+  HONE_ASSIGN_OR_RETURN(acceptor, gate::Acceptor::listen(on, security.connections, security.rejections, clock));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
   builder.SetMaxSendMessageSize(wire::kMaxMessageBytes);
@@ -346,7 +347,7 @@ TrackerServer::TrackerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 TrackerServer::~TrackerServer() { stop(); }
 
 StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Address& listen, TrackerOptions options,
-                                                              const Clock& clock, Security security) {
+                                                              const Clock& clock, gate::Security security) {
   auto impl = std::make_unique<Impl>(options, clock, std::move(security));
   HONE_RETURN_IF_ERROR(impl->listen(listen));
   return std::unique_ptr<TrackerServer>(new TrackerServer(std::move(impl)));
@@ -354,7 +355,7 @@ StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Addres
 
 const wire::Address& TrackerServer::address() const { return impl_->acceptor->address(); }
 
-wire::FleetStatus TrackerServer::status(const Viewer& viewer) const {
+wire::FleetStatus TrackerServer::status(const gate::Viewer& viewer) const {
   std::lock_guard lock(impl_->mutex);
   return impl_->tracker.status(viewer);
 }
@@ -374,7 +375,7 @@ std::optional<DeviceDetail> TrackerServer::device_detail(const std::string& key)
   return impl_->tracker.device_detail(key);
 }
 
-std::optional<SessionDetail> TrackerServer::session_detail(const std::string& id, const Viewer& viewer) const {
+std::optional<SessionDetail> TrackerServer::session_detail(const std::string& id, const gate::Viewer& viewer) const {
   std::lock_guard lock(impl_->mutex);
   return impl_->tracker.session_detail(id, viewer);
 }

@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "rpc/gate/security.h"
 #include "rpc/wire/access/address.h"
 #include "tracker/core.h"
-#include "tracker/gate/security.h"
 
 namespace hone::tracker {
 
@@ -19,16 +19,16 @@ class TrackerServer {
   /// names the address, when it cannot be had, or the file, when `security` names one that cannot be used. Whether
   /// `listen` may be open is the caller's question.
   static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options,
-                                                        const Clock& clock, Security security = {});
+                                                        const Clock& clock, gate::Security security = {});
   /// As stop().
   ~TrackerServer();
 
   /// Where it listens, the port filled in.
   const wire::Address& address() const;
-  wire::FleetStatus status(const Viewer& viewer = {}) const;
+  wire::FleetStatus status(const gate::Viewer& viewer = {}) const;
   TrackerCounts counts() const;
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer = {}) const;
+  std::optional<SessionDetail> session_detail(const std::string& id, const gate::Viewer& viewer = {}) const;
   /// As Tracker::admin().
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
   /// Room for a page of that many bytes, to be held until it has been sent; null: there is none.

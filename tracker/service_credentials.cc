@@ -13,7 +13,7 @@ std::string text(const grpc::string_ref& from) { return {from.data(), from.size(
 
 }  // namespace
 
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls) {
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const gate::ServerTls& tls) {
   if (!tls.enabled()) return grpc::InsecureServerCredentials();
   using namespace grpc::experimental;
   const auto provider = tls.client_ca.empty() ? std::make_shared<FileWatcherCertificateProvider>(
@@ -29,8 +29,8 @@ std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls
   return TlsServerCredentials(options);
 }
 
-Shown shown_by(const grpc::CallbackServerContext& context) {
-  Shown out;
+gate::Shown shown_by(const grpc::CallbackServerContext& context) {
+  gate::Shown out;
   if (const auto found = context.client_metadata().find("authorization"); found != context.client_metadata().end()) {
     const std::string value = text(found->second);
     if (value.rfind(kBearer, 0) == 0) out.token = value.substr(kBearer.size());
@@ -42,9 +42,9 @@ Shown shown_by(const grpc::CallbackServerContext& context) {
   return out;
 }
 
-grpc::Status refusal_status(const Judgement& judgement) {
-  const bool unknown = judgement.reason == Refusal::kNoToken || judgement.reason == Refusal::kBadToken ||
-                       judgement.reason == Refusal::kNoCertificate;
+grpc::Status refusal_status(const gate::Judgement& judgement) {
+  const bool unknown = judgement.reason == gate::Refusal::kNoToken || judgement.reason == gate::Refusal::kBadToken ||
+                       judgement.reason == gate::Refusal::kNoCertificate;
   return {unknown ? grpc::StatusCode::UNAUTHENTICATED : grpc::StatusCode::PERMISSION_DENIED, judgement.text};
 }
 

@@ -5,18 +5,18 @@
 
 #include <memory>
 
-#include "tracker/gate/authority.h"
-#include "tracker/gate/server_tls.h"
+#include "rpc/gate/authority.h"
+#include "rpc/gate/server_tls.h"
 
 namespace hone::tracker {
 
 /// gRPC reads the files again every few seconds; a file that cannot be read then changes nothing.
-std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls);
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const gate::ServerTls& tls);
 
 /// The token and the certificate of a call.
-Shown shown_by(const grpc::CallbackServerContext& context);
+gate::Shown shown_by(const grpc::CallbackServerContext& context);
 
 /// Unauthenticated or PermissionDenied, with the judgement's text.
-grpc::Status refusal_status(const Judgement& judgement);
+grpc::Status refusal_status(const gate::Judgement& judgement);
 
 }  // namespace hone::tracker

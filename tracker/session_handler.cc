@@ -10,7 +10,7 @@ namespace hone::tracker {
 namespace {
 
 // Lowers each wish to what the tenant is allowed; returns a line for people about each.
-std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const TenantLimits& limits) {
+std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const gate::TenantLimits& limits) {
   std::vector<std::string> notes;
   if (open.priority > limits.priority) {
     notes.push_back(fmt::format("priority {} is more than the token's line allows; {} is used (priority=)",
@@ -27,7 +27,8 @@ std::vector<std::string> clamp_wishes(wire::SessionOpen& open, const TenantLimit
 
 }  // namespace
 
-SessionHandler::Refusal SessionHandler::open(ConnectionId connection, wire::SessionOpen& open, const Tenant& tenant) {
+SessionHandler::Refusal SessionHandler::open(ConnectionId connection, wire::SessionOpen& open,
+                                             const gate::Tenant& tenant) {
   auto admitted = book_.admit(open, tenant);
   if (auto* refused = std::get_if<wire::Refused>(&admitted)) return std::move(*refused);
   const Session* known = book_.find(open.session);

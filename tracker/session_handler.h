@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "rpc/gate/tenant.h"
 #include "tracker/dispatch/lease_reports.h"
 #include "tracker/dispatch/module_transfer.h"
-#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 
@@ -32,7 +32,7 @@ class SessionHandler {
         out_(out) {}
 
   /// The first message of a connection.
-  Refusal open(ConnectionId connection, wire::SessionOpen& open, const Tenant& tenant);
+  Refusal open(ConnectionId connection, wire::SessionOpen& open, const gate::Tenant& tenant);
   /// All others.
   Refusal on(Session& session, wire::Submit& submit);
   Refusal on(Session& session, wire::Blobs& blobs);

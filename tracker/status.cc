@@ -110,7 +110,7 @@ double StatusReader::all_used() const {
   return all;
 }
 
-wire::SessionStatus StatusReader::status_of(const Session& session, double all_used, const Viewer& viewer) const {
+wire::SessionStatus StatusReader::status_of(const Session& session, double all_used, const gate::Viewer& viewer) const {
   const wire::SessionOpen& spec = session.spec;
   wire::SessionStatus out;
   out.id = session.id;
@@ -134,7 +134,7 @@ wire::SessionStatus StatusReader::status_of(const Session& session, double all_u
   return out;
 }
 
-std::optional<SessionDetail> StatusReader::session_detail(const std::string& id, const Viewer& viewer) const {
+std::optional<SessionDetail> StatusReader::session_detail(const std::string& id, const gate::Viewer& viewer) const {
   const Session* session = book_.called(id);
   if (!session) return std::nullopt;
   SessionDetail out{status_of(*session, all_used(), viewer), {}, {}};
@@ -144,7 +144,7 @@ std::optional<SessionDetail> StatusReader::session_detail(const std::string& id,
 
 // --- all
 
-wire::FleetStatus StatusReader::status(const Viewer& viewer) const {
+wire::FleetStatus StatusReader::status(const gate::Viewer& viewer) const {
   wire::FleetStatus out;
   out.version = HONE_VERSION;
   out.uptime_s = fleet_.since_start(now_);

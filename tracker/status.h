@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "rpc/gate/tenant.h"
 #include "rpc/wire/messages/fleet_status.h"
 #include "tracker/details.h"
 #include "tracker/dispatch/job_queue.h"
-#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 
@@ -19,15 +19,15 @@ class StatusReader {
       : options_(options), now_(clock.now()), counts_(counts), book_(book), fleet_(fleet), queue_(queue) {}
 
   // As Tracker's functions of these names.
-  wire::FleetStatus status(const Viewer& viewer) const;
+  wire::FleetStatus status(const gate::Viewer& viewer) const;
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const std::string& id, const Viewer& viewer) const;
+  std::optional<SessionDetail> session_detail(const std::string& id, const gate::Viewer& viewer) const;
 
  private:
   double wall(Clock::TimePoint then) const;
   double all_used() const;
   wire::DeviceStatus status_of(const Device& device) const;
-  wire::SessionStatus status_of(const Session& session, double all_used, const Viewer& viewer) const;
+  wire::SessionStatus status_of(const Session& session, double all_used, const gate::Viewer& viewer) const;
   std::vector<HistoryPoint> history_of(const Device& device) const;
   std::vector<NotedEvent> noted(const EventRing& ring) const;
 

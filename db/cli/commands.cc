@@ -460,7 +460,7 @@ Status cmd_train(const Context& c) {
   const PriorRow& p = made.prior;
   const StatusOr<bool> put = store->priors().put(p);
   if (is_lost(put.status())) {
-    const StatusOr<std::string> file = rescue(store->path(), {.sessions = {}, .trials = {}, .priors = {p}});
+    const StatusOr<std::string> file = rescue(store->path(), {.priors = {p}});
     return database_error(
         fmt::format("{}; {}", message_of(put.status()),
                     file.ok() ? "the prior is in " + *file + ", for `tophub import`" : message_of(file.status())));
@@ -469,7 +469,7 @@ Status cmd_train(const Context& c) {
   const std::string& out = c.flags.out_file;
   if (!out.empty())
     HONE_RETURN_IF_ERROR(write_atomically(out, [&](std::ostream& file) {
-      write_records({.sessions = {}, .trials = {}, .priors = {p}}, file);
+      write_records({.priors = {p}}, file);
       return absl::OkStatus();
     }));
   if (c.flags.json) {
@@ -569,6 +569,13 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       .capture_default_str();
   train.add_option("--out", f.out_file, "write the prior to this file, too");
 
+  std::vector<const CommandLine*> more;
+  for (const MoreCommand& command : hooks.commands) {
+    CommandLine& own = line.add_command(command.name, command.text);
+    command.add_flags(own);
+    more.push_back(&own);
+  }
+
   set_help(line, tophub_help());
   // A command stands first.
   CommandLine* const given = words.empty() ? nullptr : line.find_command(words[0]);
@@ -576,6 +583,8 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
+    for (size_t i = 0; i < more.size(); ++i)
+      if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
     return usage_error(
         "give one command: best, list, stats, export, import, merge, check or train (--help shows what they do)");
   });

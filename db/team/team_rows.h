@@ -10,15 +10,6 @@
 
 namespace hone::db {
 
-/// Everything that travels between tophubs: parts of an export. Bests are not among it; they follow from the trials.
-struct RecordSet {
-  std::vector<SessionRow> sessions;
-  std::vector<TrialRow> trials;
-  std::vector<ChoiceRow> choices;
-  std::vector<DefinitionRow> definitions;
-  std::vector<PriorRow> priors;
-};
-
 /// The peer that asks or brings rows: an owner of rows, and what it may see.
 struct TeamPeer {
   std::string tenant;       ///< role and name, as the tracker's tokens have it ("tuner ann"); empty: the port is open

@@ -4,16 +4,16 @@
 #include <string>
 
 #include "base/status.h"
+#include "rpc/gate/server_tls.h"
 #include "rpc/wire/access/address.h"
 #include "rpc/wire/access/credentials.h"
-#include "tracker/gate/server_tls.h"
 
 namespace hone::tracker {
 
 /// Flags of a tracker that serves.
 struct ServeFlags {
   std::string listen = "127.0.0.1:9190", http = "127.0.0.1:9191";
-  ServerTls tls;
+  gate::ServerTls tls;
   std::string token_file, state;
   double lease_s = 15, grace_s = 60;
   size_t max_connections = 0;  ///< 0: as many as open files allow, 16384 at most

@@ -12,6 +12,8 @@
 
 #include "base/exit_code.h"
 #include "base/shell_word.h"
+#include "rpc/gate/certificates.h"
+#include "rpc/gate/tokens.h"
 #include "rpc/wire/access/address.h"
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/fleet_file.h"
@@ -19,8 +21,6 @@
 #include "tracker/cli/peer_files.h"
 #include "tracker/cli/renew_tls.h"
 #include "tracker/cli/tls_folder.h"
-#include "tracker/gate/certificates.h"
-#include "tracker/gate/tokens.h"
 
 namespace hone::tracker {
 namespace {
@@ -72,16 +72,16 @@ std::vector<std::string> own_hosts() {
 
 // A member of the fleet: the certificate, key and token in FILE belong to ROLE NAME.
 struct Peer {
-  Role role;
+  gate::Role role;
   std::string file, name;
 };
 
 // A peer's certificate and token, all it needs in one file, and the line that goes into the tracker's tokens.
-Status add_peer(TlsFolder& folder, const KeyPair& ca, const std::vector<wire::Address>& trackers, const Peer& peer,
-                std::string* tokens) {
+Status add_peer(TlsFolder& folder, const gate::KeyPair& ca, const std::vector<wire::Address>& trackers,
+                const Peer& peer, std::string* tokens) {
   const std::string role(name(peer.role));
-  HONE_ASSIGN_OR_RETURN(const KeyPair pair, make_certificate(ca, {peer.name, role}));
-  HONE_ASSIGN_OR_RETURN(const std::string token, random_token());
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair pair, gate::make_certificate(ca, {peer.name, role}));
+  HONE_ASSIGN_OR_RETURN(const std::string token, gate::random_token());
   HONE_RETURN_IF_ERROR(folder.add(peer.file + ".pem", pair.certificate));
   HONE_RETURN_IF_ERROR(folder.add(peer.file + ".key", pair.key));
   HONE_RETURN_IF_ERROR(folder.add(peer.file + ".token", token + "\n"));
@@ -92,12 +92,12 @@ Status add_peer(TlsFolder& folder, const KeyPair& ca, const std::vector<wire::Ad
   return absl::OkStatus();
 }
 
-Status add_peers(TlsFolder& folder, const KeyPair& ca, const std::vector<wire::Address>& trackers,
+Status add_peers(TlsFolder& folder, const gate::KeyPair& ca, const std::vector<wire::Address>& trackers,
                  const InitTlsFlags& flags, std::string* tokens) {
   for (const std::string& tuner : flags.tuners)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kTuner, "tuner-" + tuner, tuner}, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kTuner, "tuner-" + tuner, tuner}, tokens));
   for (const std::string& agent : flags.agents)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kAgent, "agent-" + agent, agent}, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kAgent, "agent-" + agent, agent}, tokens));
   return absl::OkStatus();
 }
 
@@ -151,11 +151,11 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
 }
 
 Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
-  HONE_ASSIGN_OR_RETURN(const KeyPair ca, make_ca("Hone fleet"));
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair ca, gate::make_ca("Hone fleet"));
   std::vector<std::string> hosts = flags.hosts;
   for (std::string& own : own_hosts())
     if (std::find(hosts.begin(), hosts.end(), own) == hosts.end()) hosts.push_back(std::move(own));
-  HONE_ASSIGN_OR_RETURN(const KeyPair tracker, make_certificate(ca, {"tracker", "", hosts, true}));
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair tracker, gate::make_certificate(ca, {"tracker", "", hosts, true}));
   for (const auto& [name, text] : std::map<std::string, std::string>{{"ca.pem", ca.certificate},
                                                                      {"ca.key", ca.key},
                                                                      {"tracker.pem", tracker.certificate},
@@ -164,9 +164,9 @@ Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   std::string tokens = "# ROLE NAME TOKEN; read again when it changes\n";
   const uint16_t port = flags.port ? flags.port : kUsualPort;
   const std::vector<wire::Address> trackers = addresses_of(hosts, port);
-  HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kAdmin, "admin", "admin"}, &tokens));
+  HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kAdmin, "admin", "admin"}, &tokens));
   if (flags.tuners.empty())
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {Role::kTuner, "tuner", "tuner"}, &tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kTuner, "tuner", "tuner"}, &tokens));
   HONE_RETURN_IF_ERROR(add_peers(folder, ca, trackers, flags, &tokens));
   HONE_RETURN_IF_ERROR(folder.add("tokens", tokens));
   HONE_RETURN_IF_ERROR(folder.write());
@@ -180,7 +180,7 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
         "{} exists already and is not made again: --agent NAME and --tuner NAME add to it, --renew renews its "
         "certificates",
         folder.path("ca.pem")));
-  HONE_ASSIGN_OR_RETURN(const KeyPair ca, read_pair(folder, "ca"));
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const auto ca_dates, wire::certificate_dates(ca.certificate));
   if (const std::string invalid = wire::invalid_text(ca_dates.front(), wire::wall_clock()); !invalid.empty())
     return usage_error(
@@ -190,7 +190,7 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
   if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
   const uint16_t port = flags.port ? flags.port : port_of(folder);
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(hosts_of(own), port), flags, &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(gate::hosts_of(own), port), flags, &tokens));
   folder.replace("tokens", tokens);
   HONE_RETURN_IF_ERROR(folder.write());
   print_peers(folder, flags, out);

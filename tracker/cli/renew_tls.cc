@@ -32,26 +32,26 @@ void print_ca(const wire::CertificateDates& old, const wire::CertificateDates& f
 
 }  // namespace
 
-StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name) {
+StatusOr<gate::KeyPair> read_pair(const TlsFolder& folder, const std::string& name) {
   HONE_ASSIGN_OR_RETURN(std::string certificate, wire::read_small_file(folder.path(name + ".pem")));
   HONE_ASSIGN_OR_RETURN(std::string key, wire::read_secret_file(folder.path(name + ".key")));
   if (const Status status = wire::check_key_pair(certificate, key); !status.ok())
     return usage_error(fmt::format("{}: {}", folder.path(name + ".pem"), message_of(status)));
-  return KeyPair{std::move(certificate), std::move(key)};
+  return gate::KeyPair{std::move(certificate), std::move(key)};
 }
 
 Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port, std::ostream& out) {
   if (!folder.has("ca.pem"))
     return usage_error(
         fmt::format("{}: there is no CA to renew; run it without --renew to make one", folder.path("ca.pem")));
-  HONE_ASSIGN_OR_RETURN(KeyPair ca, read_pair(folder, "ca"));
+  HONE_ASSIGN_OR_RETURN(gate::KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates old_dates, first_dates(ca.certificate));
   const std::string old_cas = ca.certificate;
   std::string cas = old_cas;  // the future contents of ca.pem
   const wire::UnixSeconds now = wire::wall_clock();
-  const bool new_ca = old_dates.not_after - now < kCertificateSeconds;
+  const bool new_ca = old_dates.not_after - now < gate::kCertificateSeconds;
   if (new_ca) {
-    HONE_ASSIGN_OR_RETURN(ca, make_ca(old_dates.common_name));
+    HONE_ASSIGN_OR_RETURN(ca, gate::make_ca(old_dates.common_name));
     cas = ca.certificate + (now > old_dates.not_after ? "" : old_cas);
     folder.replace("ca.pem", cas);
     folder.replace("ca.key", ca.key);
@@ -64,13 +64,14 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
   for (const std::string& name : folder.certificates()) {
     if (name == "ca") continue;
     HONE_ASSIGN_OR_RETURN(const std::string certificate, wire::read_small_file(folder.path(name + ".pem")));
-    if (!folder.has(name + ".key") || !is_signed_by(certificate, old_cas)) {
+    if (!folder.has(name + ".key") || !gate::is_signed_by(certificate, old_cas)) {
       left.push_back(name);
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(const KeyPair old, read_pair(folder, name));
-    HONE_ASSIGN_OR_RETURN(const KeyPair fresh,
-                          renew_certificate(ca, old, name == "tracker" ? more_hosts : std::vector<std::string>()));
+    HONE_ASSIGN_OR_RETURN(const gate::KeyPair old, read_pair(folder, name));
+    HONE_ASSIGN_OR_RETURN(
+        const gate::KeyPair fresh,
+        gate::renew_certificate(ca, old, name == "tracker" ? more_hosts : std::vector<std::string>()));
     HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(fresh.certificate));
     until = dates.not_after;
     folder.replace(name + ".pem", fresh.certificate);
@@ -79,7 +80,7 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
   }
   if (renewed.empty())
     return usage_error(fmt::format("{}: none of its certificates is signed by its CA", folder.path("")));
-  const auto trackers = addresses_of(hosts_of(own), port ? port : port_of(folder));
+  const auto trackers = addresses_of(gate::hosts_of(own), port ? port : port_of(folder));
   std::map<std::string, std::string> files;
   for (const auto& [name, certificate] : renewed) {
     if (name == "tracker") continue;

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rpc/gate/certificates.h"
 #include "tracker/cli/tls_folder.h"
-#include "tracker/gate/certificates.h"
 
 namespace hone::tracker {
 
 /// NAME.pem and NAME.key of the folder; InvalidArgument when they cannot be read or do not belong together.
-StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name);
+StatusOr<gate::KeyPair> read_pair(const TlsFolder& folder, const std::string& name);
 
 /// Makes each certificate anew that the folder's CA has signed: for the same name and the same key, so that only
 /// certificates have to be distributed, and the tracker's for `more_hosts` too. The CA stays unless it ends before they

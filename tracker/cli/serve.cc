@@ -13,25 +13,25 @@
 
 #include "base/exit_code.h"
 #include "base/log.h"
+#include "rpc/gate/open_files.h"
+#include "rpc/http/http.h"
 #include "rpc/wire/parent_watch.h"
-#include "tracker/gate/open_files.h"
-#include "tracker/http/http.h"
 #include "tracker/routes.h"
 #include "tracker/service.h"
 
 namespace hone::tracker {
 namespace {
 
-wire::Protection protection_of(const Security& security) {
+wire::Protection protection_of(const gate::Security& security) {
   return {security.tls.enabled(), !security.authority->is_open()};
 }
 
-StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, TrackerServer& server,
-                                                 const Security& security, const Clock& clock) {
+StatusOr<std::unique_ptr<http::HttpServer>> start_http(const ServeFlags& flags, TrackerServer& server,
+                                                       const gate::Security& security, const Clock& clock) {
   if (flags.http == "none") return nullptr;
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
   HONE_RETURN_IF_ERROR(wire::check_exposure(address, protection_of(security), flags.insecure, "--http"));
-  return HttpServer::start(address, http_pages(server, security), clock, security);
+  return http::HttpServer::start(address, http_pages(server, security), clock, security);
 }
 
 StatusOr<TrackerOptions> options_from(const ServeFlags& flags) {
@@ -54,14 +54,14 @@ StatusOr<TrackerOptions> options_from(const ServeFlags& flags) {
   return options;
 }
 
-StatusOr<Security> security_from(const ServeFlags& flags, const Clock& clock) {
-  Security out;
+StatusOr<gate::Security> security_from(const ServeFlags& flags, const Clock& clock) {
+  gate::Security out;
   out.tls = flags.tls;
-  HONE_RETURN_IF_ERROR(check_server_tls(flags.tls));
-  HONE_ASSIGN_OR_RETURN(out.authority, Authority::make({flags.token_file, !flags.tls.client_ca.empty()}, clock));
-  out.rejections = std::make_shared<Rejections>(clock);
+  HONE_RETURN_IF_ERROR(gate::check_server_tls(flags.tls));
+  HONE_ASSIGN_OR_RETURN(out.authority, gate::Authority::make({flags.token_file, !flags.tls.client_ca.empty()}, clock));
+  out.rejections = std::make_shared<gate::Rejections>(clock);
   const size_t wanted = flags.max_connections > 0 ? flags.max_connections : out.connections.connections;
-  out.connections = {connections_that_fit(wanted), flags.max_peer_connections};
+  out.connections = {gate::connections_that_fit(wanted), flags.max_peer_connections};
   if (flags.max_connections > out.connections.connections)
     return usage_error(
         fmt::format("--max-connections {}: the limit on open files allows {} (ulimit -n, or LimitNOFILE= of a unit)",
@@ -82,7 +82,7 @@ StatusOr<wire::Address> parse_address(const std::string& text, const std::string
 Status serve(const ServeFlags& flags) {
   const SteadyClock clock;
   HONE_ASSIGN_OR_RETURN(const wire::Address listen, parse_address(flags.listen, "--listen"));
-  HONE_ASSIGN_OR_RETURN(const Security security, security_from(flags, clock));
+  HONE_ASSIGN_OR_RETURN(const gate::Security security, security_from(flags, clock));
   HONE_RETURN_IF_ERROR(wire::check_exposure(listen, protection_of(security), flags.insecure, "--listen"));
   umask(S_IRWXG | S_IRWXO);  // a Unix socket is its owner's only
   HONE_ASSIGN_OR_RETURN(TrackerOptions options, options_from(flags));

@@ -70,7 +70,7 @@ std::vector<wire::Uuid> JobBook::abandoned() const {
   return out;
 }
 
-std::optional<wire::Refused> JobBook::objection(const wire::SessionOpen& open, const Tenant& tenant) const {
+std::optional<wire::Refused> JobBook::objection(const wire::SessionOpen& open, const gate::Tenant& tenant) const {
   if (open.protocol != wire::kProtocolVersion)
     return wire::Refused{
         fmt::format("the session speaks protocol {}, the tracker {}", open.protocol, wire::kProtocolVersion), false};
@@ -87,7 +87,8 @@ std::optional<wire::Refused> JobBook::objection(const wire::SessionOpen& open, c
   return wire::Refused{fmt::format("the token has {} sessions, the most that its line allows (sessions=)", own), true};
 }
 
-std::variant<JobBook::Admitted, wire::Refused> JobBook::admit(const wire::SessionOpen& open, const Tenant& tenant) {
+std::variant<JobBook::Admitted, wire::Refused> JobBook::admit(const wire::SessionOpen& open,
+                                                              const gate::Tenant& tenant) {
   if (auto refused = objection(open, tenant)) return *std::move(refused);
   auto account = memory_.account(tenant.name, tenant.limits.bytes);
   auto charge = find(open.session) ? std::optional(MemoryBudget::Charge()) : account->take(kSessionBytes);
@@ -98,7 +99,7 @@ std::variant<JobBook::Admitted, wire::Refused> JobBook::admit(const wire::Sessio
   return Admitted{std::move(account), *std::move(charge)};
 }
 
-Session& JobBook::open(const wire::SessionOpen& open, ConnectionId connection, const Tenant& tenant,
+Session& JobBook::open(const wire::SessionOpen& open, ConnectionId connection, const gate::Tenant& tenant,
                        Admitted admitted) {
   const auto [entry, is_new] = sessions_.try_emplace(open.session);
   Session& session = entry->second;

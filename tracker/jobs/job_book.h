@@ -9,10 +9,10 @@
 #include <variant>
 #include <vector>
 
+#include "rpc/gate/tenant.h"
 #include "rpc/wire/messages/stream_messages.h"
 #include "tracker/jobs/session.h"
 #include "tracker/state/options.h"
-#include "tracker/state/tenant.h"
 
 namespace hone::tracker {
 
@@ -47,9 +47,9 @@ class JobBook {
     MemoryBudget::Charge charge;
   };
   /// Whether `tenant` may open the session, and why not.
-  std::variant<Admitted, wire::Refused> admit(const wire::SessionOpen& open, const Tenant& tenant);
+  std::variant<Admitted, wire::Refused> admit(const wire::SessionOpen& open, const gate::Tenant& tenant);
   /// The session is open on `connection`, with the spec `open`. Its earlier connection is over.
-  Session& open(const wire::SessionOpen& open, ConnectionId connection, const Tenant& tenant, Admitted admitted);
+  Session& open(const wire::SessionOpen& open, ConnectionId connection, const gate::Tenant& tenant, Admitted admitted);
   /// The session stays, without a connection.
   void disconnect(Session& session);
   void erase(const wire::Uuid& uuid);
@@ -64,7 +64,7 @@ class JobBook {
 
  private:
   bool share_reference(Session& session, JobRecord& record);
-  std::optional<wire::Refused> objection(const wire::SessionOpen& open, const Tenant& tenant) const;
+  std::optional<wire::Refused> objection(const wire::SessionOpen& open, const gate::Tenant& tenant) const;
 
   const TrackerOptions& options_;
   const Clock& clock_;

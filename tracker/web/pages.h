@@ -1,14 +1,11 @@
 // The dashboard's files as pages of the HTTP port.
 #pragma once
 
-#include <map>
-#include <string>
-
-#include "tracker/http/http.h"
+#include "rpc/http/http.h"
 
 namespace hone::tracker::web {
 
 /// By path: `/` is index.html, the others are `/` and their name.
-std::map<std::string, HttpPage> asset_pages();
+http::HttpPages asset_pages();
 
 }  // namespace hone::tracker::web

@@ -31,7 +31,7 @@ class DbTrialLog final : public TrialLog {
   db::Store& store_;
   // Everything a lost database may have held of this session. Features of later trials are left out: they can be
   // computed again, and take most of the memory.
-  db::Records given_;
+  db::RecordSet given_;
   size_t feature_bytes_ = 0;
 };
 

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "rpc/gate/tokens.h"
+#include "rpc/http/http.h"
 #include "rpc/wire/messages/convert.h"
 #include "script.pb.h"
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"
-#include "tracker/gate/tokens.h"
-#include "tracker/http/http.h"
 #include "tracker/pages.h"
 
 namespace hone::fuzz {
@@ -62,17 +62,17 @@ std::string ask(uint16_t port, std::string_view bytes) {
 }
 
 // A server whose pages show their query.
-tracker::HttpServer& http_server() {
+http::HttpServer& http_server() {
   static auto* const server = [] {
     wire::Address address;
     address.host = "127.0.0.1";
-    const auto page = [](const tracker::HttpRequest& request) {
+    const auto page = [](const http::HttpRequest& request) {
       std::string text;
       for (const auto& [key, value] : request.query) text += key + "=" + value + "\n";
-      return tracker::HttpReply{"text/plain", text, 200};
+      return http::HttpReply{"text/plain", text, 200};
     };
     static const SteadyClock clock;
-    auto started = tracker::HttpServer::start(address, {{"/", page}, {"/api/state", page}}, clock);
+    auto started = http::HttpServer::start(address, {{"/", page}, {"/api/state", page}}, clock);
     HONE_ICHECK(started.ok()) << message_of(started.status());
     return started->release();
   }();
@@ -96,7 +96,7 @@ void check_admin(World& world, const proto::AdminRequest& request) {
 
 // Refused with one line that does not show the text, or each entry is found by nothing but its token.
 void check_tokens(const std::string& text) {
-  const auto table = tracker::TokenTable::parse(text);
+  const auto table = gate::TokenTable::parse(text);
   if (!table.ok()) {
     HONE_ICHECK(message_of(table.status()).find('\n') == std::string::npos)
         << "not a line: " << table.status().message();
@@ -114,11 +114,11 @@ void run(std::string_view bytes) {
     switch (step.kind_case()) {
       case OutsideStep::kAdmin: check_admin(world, step.admin()); break;
       case OutsideStep::kHttp: check_http(step.http()); break;
-      case OutsideStep::kQuery: (void)tracker::parse_query(step.query()); break;
+      case OutsideStep::kQuery: (void)http::parse_query(step.query()); break;
       case OutsideStep::kHost: {
         wire::Address here;
         here.host = "127.0.0.1";
-        if (!step.host().empty() && tracker::host_allowed(step.host(), here)) {
+        if (!step.host().empty() && http::host_allowed(step.host(), here)) {
           const auto first = static_cast<unsigned char>(step.host()[0]);
           HONE_ICHECK(first == '1' || first == '[' || first == 'l' || first == 'L' || first == '0')
               << "served to " << step.host();

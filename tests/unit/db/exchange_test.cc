@@ -213,7 +213,7 @@ TEST(Exchange, AChoiceThatCannotBeIsRefusedWithItsLine) {
 
 TEST(Exchange, AFileOfAPriorAloneIsOneToImport) {
   std::ostringstream out;
-  write_records({{}, {}, {sample_prior()}}, out);
+  write_records({.priors = {sample_prior()}}, out);
   auto store = memory_store();
   EXPECT_EQ(import_text_in_exchange(*store, out.str())->priors, 1);
   EXPECT_EQ(exported(*store), out.str());
@@ -242,7 +242,7 @@ TEST(Exchange, PartsLeaveTheOthersUnread) {
 
 TEST(Exchange, ABadPriorIsNamed) {
   std::ostringstream out;
-  write_records({{}, {}, {sample_prior()}}, out);
+  write_records({.priors = {sample_prior()}}, out);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string text = out.str();
     text.replace(text.find(from), from.size(), to);

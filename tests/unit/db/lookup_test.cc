@@ -289,7 +289,7 @@ struct PriorChain : Chain {
   void put(const std::string& file, const PriorRow& p) { ASSERT_TRUE(open_store(file)->priors().put(p).ok()); }
   void ship(const PriorRow& p) {
     std::ofstream out(options.shipped_dir + "/cpu.jsonl");
-    write_records({{}, {}, {p}}, out);
+    write_records({.priors = {p}}, out);
   }
   PriorAnswer prior(const std::string& kind = "llvm") { return open()->prior(kind, "now").value(); }
 };

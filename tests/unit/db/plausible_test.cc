@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 constexpr int64_t kNow = 1'750'000'000'000;
 
-std::string export_of(const Records& records) {
+std::string export_of(const RecordSet& records) {
   std::ostringstream out;
   write_records(records, out);
   return out.str();
@@ -47,7 +47,7 @@ void expect_refused(const std::string& text, const std::string& why) {
 void refused(const std::function<void(TrialRow&)>& spoil, const std::string& why) {
   TrialRow t = confirmed_trial(0, 0.5, "a");
   spoil(t);
-  expect_refused(export_of({{}, {t}, {}}), why);
+  expect_refused(export_of({.trials = {t}}), why);
 }
 
 TEST(Plausible, TimesHaveBounds) {
@@ -58,7 +58,7 @@ TEST(Plausible, TimesHaveBounds) {
   for (const double seconds : {1e-9, 1.0, 1e6}) {
     TrialRow t = ok_trial(0, seconds);
     auto store = memory_store();
-    EXPECT_TRUE(import_at(*store, export_of({{}, {t}, {}})).ok()) << seconds;
+    EXPECT_TRUE(import_at(*store, export_of({.trials = {t}})).ok()) << seconds;
   }
   refused([](TrialRow& t) { t.seconds = 0.1; }, "not among the times");
   refused([](TrialRow& t) { t.times.clear(); }, "seconds without times");
@@ -68,12 +68,12 @@ TEST(Plausible, TimesHaveBounds) {
 TEST(Plausible, DatesAreAfter1970) {
   refused([](TrialRow& t) { t.created_at = -1; }, "created_at");
   SessionRow session{"s", kDense, kTarget, "f", "xgb", 1, 0, std::nullopt, "done"};
-  expect_refused(export_of({{session}, {}, {}}), "started 0 is not a Unix time");
+  expect_refused(export_of({.sessions = {session}}), "started 0 is not a Unix time");
   session.started = 1, session.ended = -5;
-  expect_refused(export_of({{session}, {}, {}}), "ended -5 is not a Unix time");
+  expect_refused(export_of({.sessions = {session}}), "ended -5 is not a Unix time");
   PriorRow prior = sample_prior();
   prior.created_at = 0;
-  expect_refused(export_of({{}, {}, {prior}}), "created_at");
+  expect_refused(export_of({.priors = {prior}}), "created_at");
 }
 
 // --- Clocks that are ahead ---
@@ -96,7 +96,7 @@ TEST(ClockAhead, WhatItStoredIsImportedAsOfNow) {
     prior.created_at = date;
     const SessionRow session{t.session, kDense, kTarget, "f", "xgb", 1, date, date, "done"};
     auto store = memory_store();
-    std::istringstream in(export_of({{session}, {t}, {prior}}));
+    std::istringstream in(export_of({.sessions = {session}, .trials = {t}, .priors = {prior}}));
     const auto count = import_records(*store, in, "x.jsonl", {.now_ms = kNow});
     ASSERT_TRUE(count.ok()) << count.status();
     EXPECT_EQ(count->dated_ahead, 2);
@@ -147,7 +147,7 @@ TEST(ClockAhead, AConfirmationOfTheFutureGivesWayToTheNextOne) {
 
 TEST(ClockAhead, AnImportedConfirmationOfTheFutureOutranksNoLaterOne) {
   auto store = memory_store();
-  ASSERT_TRUE(import_at(*store, export_of({{}, {years_ahead(0, 0.1, "a"), years_ahead(1, 0.3, "b")}, {}})).ok());
+  ASSERT_TRUE(import_at(*store, export_of({.trials = {years_ahead(0, 0.1, "a"), years_ahead(1, 0.3, "b")}})).ok());
   TrialRow later = confirmed_trial(2, 0.5, "a");
   later.created_at = kNow + 1;
   ASSERT_TRUE(store->trials().add(std::vector{later}, kNow + 1).ok());
@@ -168,7 +168,7 @@ TEST(Plausible, SizesHaveBounds) {
   refused([](TrialRow& t) { t.features = std::string(kMostFeatureBytes + 1, 'x'); }, "features of");
   PriorRow prior = sample_prior();
   prior.model = std::string(kMostModelBytes + 1, 'x');
-  expect_refused(export_of({{}, {}, {prior}}), "a model of 8388609 bytes");
+  expect_refused(export_of({.priors = {prior}}), "a model of 8388609 bytes");
   expect_refused("{\"hone_tophub\":1}\n" + std::string(17 << 20, 'x'), "longer than 16 MiB");
 }
 
@@ -193,11 +193,11 @@ TEST(Plausible, NoTextHasControlCharacters) {
     for (const char* control : {"\x1b[31m", "\n", "\x7f", "\xc2\x9b"})
       refused([&, text = text](TrialRow& t) { t.*text += control; }, std::string(name) + " holds control characters");
   // An export cleans messages itself; a file that was made otherwise is refused.
-  std::string forged = export_of({{}, {failed_trial(0, "rejected", "MESSAGE")}, {}});
+  std::string forged = export_of({.trials = {failed_trial(0, "rejected", "MESSAGE")}});
   forged.replace(forged.find("MESSAGE"), 7, "\\u001b[2J");
   expect_refused(forged, "message holds control characters");
   auto store = memory_store();
-  EXPECT_TRUE(import_at(*store, export_of({{}, {failed_trial(0, "rejected", "a\tb\n")}, {}})).ok());
+  EXPECT_TRUE(import_at(*store, export_of({.trials = {failed_trial(0, "rejected", "a\tb\n")}})).ok());
   EXPECT_EQ(store->trials().list({})->front().message, "a b ");
 }
 
@@ -261,7 +261,7 @@ TEST(ForeignBest, AnImpossibleOneDoesNotDisplaceOwnOnes) {
   const TrialRow own = of_session(confirmed_trial(0, 0.4, "own"), "here");
   for (const bool import_first : {true, false}) {
     auto store = memory_store();
-    const auto bring_in = [&] { ASSERT_TRUE(import_at(*store, export_of({{}, {forged}, {}})).ok()); };
+    const auto bring_in = [&] { ASSERT_TRUE(import_at(*store, export_of({.trials = {forged}})).ok()); };
     if (import_first) bring_in();
     ASSERT_TRUE(store->trials().add_batch(batch_of_in_plausible("here")).ok());
     add(*store, {own});
@@ -269,7 +269,7 @@ TEST(ForeignBest, AnImpossibleOneDoesNotDisplaceOwnOnes) {
     ASSERT_EQ(bests(*store).size(), 1u);
     EXPECT_EQ(bests(*store)[0].config, "own");
     EXPECT_THAT(*check_store(*store), IsEmpty());
-    ASSERT_TRUE(import_at(*store, export_of({{}, {better}, {}})).ok());
+    ASSERT_TRUE(import_at(*store, export_of({.trials = {better}})).ok());
     EXPECT_EQ(bests(*store)[0].config, "better") << "what can be is believed";
     EXPECT_EQ(*store->best().rebuild(), 0);
   }
@@ -278,7 +278,8 @@ TEST(ForeignBest, AnImpossibleOneDoesNotDisplaceOwnOnes) {
 TEST(ForeignBest, WithoutOwnOnesItIsTaken) {
   auto store = memory_store();
   ASSERT_TRUE(
-      import_at(*store, export_of({{}, {confirmed_trial(0, 1e-8, "fast"), confirmed_trial(1, 0.4, "slow")}, {}})).ok());
+      import_at(*store, export_of({.trials = {confirmed_trial(0, 1e-8, "fast"), confirmed_trial(1, 0.4, "slow")}}))
+          .ok());
   EXPECT_EQ(bests(*store)[0].config, "fast");
 }
 

@@ -103,6 +103,12 @@ const std::vector<Room>& rooms() {
       {"rpc/wire/messages", {"base"}},
       {"rpc/wire/access", {"rpc/wire/messages"}},
       {"rpc/wire", {"rpc/wire/access"}},
+      // Who gets in; an HTTP server and client behind it.
+      {"rpc/gate", {"rpc/wire"}},
+      {"rpc/http", {"rpc/gate"}},
+      // A team's tophub over these: service and client, and its page.
+      {"rpc/hub/web", {"rpc/http"}},
+      {"rpc/hub", {"rpc/hub/web", "db"}},
       {"rpc/ir", {"compiler/arith"}},
       {"rpc/agent/sandbox", {"rpc/wire", "compiler/ir"}},
       {"rpc/agent/pipe", {"rpc/agent/sandbox", "compiler/runtime"}},
@@ -113,13 +119,11 @@ const std::vector<Room>& rooms() {
       // The programs.
       {"rpc/agent", {"rpc/agent/build", "rpc/agent/device", "rpc/agent/supervise"}},
       // The state of a tracker, below the rooms that change it.
-      {"tracker/state", {"rpc/wire"}},
+      {"tracker/state", {"rpc/gate"}},
       {"tracker/jobs", {"tracker/state"}},
       {"tracker/fleet", {"tracker/jobs"}},
       {"tracker/dispatch", {"tracker/fleet"}},
-      {"tracker/gate", {"tracker/state"}},
-      {"tracker/http", {"tracker/gate"}},
-      {"tracker/web", {"tracker/http"}},
+      {"tracker/web", {"rpc/http"}},
       {"tracker", {"tracker/dispatch", "tracker/web"}},
       {"tracker/cli", {"tracker"}},
       // The search knows no wire and no database, so that it can be replayed without them.
@@ -132,7 +136,7 @@ const std::vector<Room>& rooms() {
       {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
       {"tuner/session", {"tuner/measure", "tuner/transfer", "tuner/plot"}},
       {"tuner/driver", {"tuner/session", "compiler/driver"}},
-      {"tuner/cli", {"tuner/driver", "compiler/cli"}},
+      {"tuner/cli", {"tuner/driver", "compiler/cli", "rpc/hub"}},
       // libhone and the Python package: over everything, under nothing.
       {"tuner/api", {"tuner/cli", "compiler/api"}},
   };
@@ -177,11 +181,11 @@ const std::vector<ThirdParty>& third_parties() {
       {"(.*/)?[a-z_]+(\\.grpc)?\\.pb\\.h", {"rpc/", "tracker/service", "compiler/frontend/onnx/"}},
       {"flatbuffers/.*", {"compiler/frontend/tflite/"}},
       {"(.*/)?[a-z_]+_generated\\.h", {"compiler/frontend/tflite/"}},
-      {"boost/beast.*", {"tracker/http"}},
+      {"boost/beast.*", {"rpc/http/"}},
       {"boost/.*", {"rpc/", "tracker/", "tuner/"}},
       {"prometheus/.*", {"tracker/metrics.cc"}},
       {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
-      {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "tracker/gate/", "tracker/cli/"}},
+      {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "rpc/gate/", "rpc/http/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
       {"zlib\\.h", {"compiler/frontend/tflite/metadata/zip.cc"}},
       // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed

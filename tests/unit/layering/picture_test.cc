@@ -75,7 +75,7 @@ TEST(Picture, LeavesOutWhatOtherArrowsSay) {
   // The tuner may include all of them.
   EXPECT_THAT(below(all, "tuner"), UnorderedElementsAre("rpc/wire", "rpc/ir"));
   EXPECT_THAT(below(all, "compiler"), UnorderedElementsAre("db"));
-  EXPECT_THAT(below(all, "tracker"), UnorderedElementsAre("rpc/wire"));
+  EXPECT_THAT(below(all, "tracker"), UnorderedElementsAre("rpc/http"));
   EXPECT_THAT(find_box(compiler_boxes(), "compiler/frontend").inside,
               testing::ElementsAre("lowering", "onnx", "tflite"));
 }

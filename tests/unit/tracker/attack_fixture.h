@@ -17,6 +17,8 @@
 
 #include "base/log.h"
 #include "base/sanitizer.h"
+#include "rpc/gate/certificates.h"
+#include "rpc/gate/open_files.h"
 #include "rpc/wire/access/channel.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/messages/convert.h"
@@ -26,8 +28,6 @@
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
 #include "tracker.grpc.pb.h"
-#include "tracker/gate/certificates.h"
-#include "tracker/gate/open_files.h"
 #include "tracker/service.h"
 
 namespace hone::tracker {
@@ -114,10 +114,10 @@ class Attack : public testing::Test {
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  void start(const Clock& clock, bool tokens, bool certificates, ConnectionLimits limits = {}) {
-    Security security;
+  void start(const Clock& clock, bool tokens, bool certificates, gate::ConnectionLimits limits = {}) {
+    gate::Security security;
     security.tls = {path("tracker.pem"), path("tracker.key"), certificates ? path("ca.pem") : ""};
-    security.authority = Authority::make({tokens ? path("tokens") : "", certificates}, clock).value();
+    security.authority = gate::Authority::make({tokens ? path("tokens") : "", certificates}, clock).value();
     security.connections = limits;
     TrackerOptions options;
     options.heartbeat = 50ms;
@@ -126,11 +126,11 @@ class Attack : public testing::Test {
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = std::move(*server);
   }
-  void start(ConnectionLimits limits = {}) { start(clock_, true, false, limits); }
+  void start(gate::ConnectionLimits limits = {}) { start(clock_, true, false, limits); }
 
   Credentials with(const std::string& token) const { return {ca_.certificate, "", "", token}; }
-  Credentials with_certificate(const std::string& name, const std::string& role, const KeyPair& ca) const {
-    const KeyPair pair = make_certificate(ca, {name, role}).value();
+  Credentials with_certificate(const std::string& name, const std::string& role, const gate::KeyPair& ca) const {
+    const gate::KeyPair pair = gate::make_certificate(ca, {name, role}).value();
     return {ca_.certificate, pair.certificate, pair.key, ""};
   }
   const Address& address() const { return server_->address(); }
@@ -155,8 +155,8 @@ class Attack : public testing::Test {
   }
 
   const SteadyClock clock_;
-  const KeyPair ca_ = make_ca("a test").value(), other_ca_ = make_ca("another").value();
-  const KeyPair tracker_ = make_certificate(ca_, {"tracker", "", {"127.0.0.1"}, true}).value();
+  const gate::KeyPair ca_ = gate::make_ca("a test").value(), other_ca_ = gate::make_ca("another").value();
+  const gate::KeyPair tracker_ = gate::make_certificate(ca_, {"tracker", "", {"127.0.0.1"}, true}).value();
   TemporaryFolder folder_;
   FakeClock clock;  ///< here, because the server looks at it until it is stopped
   std::unique_ptr<TrackerServer> server_;

@@ -240,7 +240,7 @@ TEST_F(Attack, MutualTlsAloneKnowsAgentsByTheirCertificates) {
 TEST_F(Attack, ANewCertificateIsTakenUpWithoutARestart) {
   start();
   expect_service();
-  const KeyPair fresh = make_certificate(other_ca_, {"tracker", "", {"127.0.0.1"}, true}).value();
+  const gate::KeyPair fresh = gate::make_certificate(other_ca_, {"tracker", "", {"127.0.0.1"}, true}).value();
   write("tracker.key", fresh.key);
   write("tracker.pem", fresh.certificate);
   Credentials credentials = with(kAdmin);

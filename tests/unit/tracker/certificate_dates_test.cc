@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "base/log.h"
+#include "rpc/gate/certificate_watch.h"
+#include "rpc/gate/certificates.h"
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/pem.h"
 #include "rpc/wire/access/tls_probe.h"
@@ -18,8 +20,6 @@
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
-#include "tracker/gate/certificate_watch.h"
-#include "tracker/gate/certificates.h"
 #include "tracker/service.h"
 
 namespace hone::tracker {
@@ -37,8 +37,8 @@ using wire::UnixSeconds;
 constexpr UnixSeconds kDay = 24 * 3600;
 constexpr UnixSeconds kNoon = 1'893'499'200;  // 2030-01-01 12:00:00 UTC
 
-std::string certificate_until(const KeyPair& ca, const std::string& name, UnixSeconds until) {
-  return make_certificate(
+std::string certificate_until(const gate::KeyPair& ca, const std::string& name, UnixSeconds until) {
+  return gate::make_certificate(
              ca,
              {.common_name = name, .organization = "agent", .validity = {.from = until - 100 * kDay, .until = until}})
       .value()
@@ -46,7 +46,7 @@ std::string certificate_until(const KeyPair& ca, const std::string& name, UnixSe
 }
 
 TEST(CertificateDates, AreThoseOfTheCertificateInUtc) {
-  const KeyPair ca = make_ca("a CA", {.from = kNoon, .until = kNoon + 9 * kDay}).value();
+  const gate::KeyPair ca = gate::make_ca("a CA", {.from = kNoon, .until = kNoon + 9 * kDay}).value();
   const auto dates = wire::certificate_dates(ca.certificate).value();
   ASSERT_EQ(dates.size(), 1u);
   EXPECT_EQ(dates[0].common_name, "a CA");
@@ -58,9 +58,9 @@ TEST(CertificateDates, AreThoseOfTheCertificateInUtc) {
 }
 
 TEST(CertificateDates, ACaThatANewOneReplacesDoesNotCount) {
-  const KeyPair old = make_ca("fleet", {.from = 1, .until = kNoon}).value(),
-                fresh = make_ca("fleet", {.from = 1, .until = kNoon + kDay}).value();
-  const KeyPair other = make_ca("another", {.from = 1, .until = 2}).value();
+  const gate::KeyPair old = gate::make_ca("fleet", {.from = 1, .until = kNoon}).value(),
+                      fresh = gate::make_ca("fleet", {.from = 1, .until = kNoon + kDay}).value();
+  const gate::KeyPair other = gate::make_ca("another", {.from = 1, .until = 2}).value();
   const auto dates = wire::certificate_dates(fresh.certificate + old.certificate + other.certificate).value();
   ASSERT_EQ(dates.size(), 2u);
   EXPECT_EQ(dates[0].not_after, kNoon + kDay);
@@ -94,7 +94,7 @@ TEST(CertificateReminder, TellsTheTimeToAMachineWhoseClockIsBehind) {
 }
 
 TEST(CertificateReminder, ListsWhatAClientHolds) {
-  const KeyPair ca = make_ca("fleet").value(), own = make_certificate(ca, {"lab1", "agent"}).value();
+  const gate::KeyPair ca = gate::make_ca("fleet").value(), own = gate::make_certificate(ca, {"lab1", "agent"}).value();
   const auto held = wire::certificates_of({ca.certificate, own.certificate + ca.certificate, own.key, ""});
   ASSERT_EQ(held.size(), 2u) << "a chain's CAs are the signer's business";
   EXPECT_EQ(held[0].where, "--tls-ca");
@@ -123,21 +123,21 @@ class Dated : public testing::Test {
     std::filesystem::rename(fresh, path(name));
   }
   // Valid from then until then, in days from now.
-  KeyPair tracker_certificate(const KeyPair& ca, UnixSeconds from, UnixSeconds until) const {
-    return make_certificate(ca, {.common_name = "tracker",
-                                 .organization = "",
-                                 .hosts = {"127.0.0.1"},
-                                 .server = true,
-                                 .validity = {now_ + from * kDay, now_ + until * kDay}})
+  gate::KeyPair tracker_certificate(const gate::KeyPair& ca, UnixSeconds from, UnixSeconds until) const {
+    return gate::make_certificate(ca, {.common_name = "tracker",
+                                       .organization = "",
+                                       .hosts = {"127.0.0.1"},
+                                       .server = true,
+                                       .validity = {now_ + from * kDay, now_ + until * kDay}})
         .value();
   }
-  void start(const KeyPair& ca, const KeyPair& own, bool client_certificates = false) {
+  void start(const gate::KeyPair& ca, const gate::KeyPair& own, bool client_certificates = false) {
     write("ca.pem", ca.certificate);
     write("tracker.pem", own.certificate);
     write("tracker.key", own.key);
-    Security security;
+    gate::Security security;
     security.tls = {path("tracker.pem"), path("tracker.key"), client_certificates ? path("ca.pem") : ""};
-    security.authority = Authority::make({"", client_certificates}, clock_).value();
+    security.authority = gate::Authority::make({"", client_certificates}, clock_).value();
     auto server = TrackerServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, security);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = std::move(*server);
@@ -150,7 +150,7 @@ class Dated : public testing::Test {
 
   const UnixSeconds now_ = wire::wall_clock();
   const SteadyClock clock_;
-  const KeyPair ca_ = make_ca("fleet").value();
+  const gate::KeyPair ca_ = gate::make_ca("fleet").value();
   TemporaryFolder folder_;
   std::ostringstream log_;
   std::shared_ptr<spdlog::logger> before_;
@@ -160,7 +160,7 @@ class Dated : public testing::Test {
 TEST_F(Dated, ClientsSayThatTheTrackersCertificateExpired) {
   start(ca_, tracker_certificate(ca_, -100, -2));
   EXPECT_EQ(answer({.ca = ca_.certificate}), no_tracker() + "its certificate expired on " + day(-2));
-  EXPECT_THAT(answer({.ca = make_ca("another").value().certificate}),
+  EXPECT_THAT(answer({.ca = gate::make_ca("another").value().certificate}),
               HasSubstr("not signed by a certificate of --tls-ca"))
       << "that comes first";
   wire::TestSession session(server_->address(), {}, {.ca = ca_.certificate});
@@ -174,7 +174,7 @@ TEST_F(Dated, ClientsSayThatTheTrackersCertificateIsNotYetValidAndWhatTheirClock
 }
 
 TEST_F(Dated, ClientsSayThatTheCaExpired) {
-  const KeyPair old = make_ca("fleet", {now_ - 100 * kDay, now_ - 3 * kDay}).value();
+  const gate::KeyPair old = gate::make_ca("fleet", {now_ - 100 * kDay, now_ - 3 * kDay}).value();
   start(old, tracker_certificate(old, -50, 50));
   EXPECT_EQ(answer({.ca = old.certificate}), no_tracker() + "the CA of its certificate expired on " + day(-3));
 }
@@ -182,10 +182,10 @@ TEST_F(Dated, ClientsSayThatTheCaExpired) {
 TEST_F(Dated, ClientsSayThatTheirOwnCertificateExpired) {
   start(ca_, tracker_certificate(ca_, -1, 100), true);
   const auto with = [&](UnixSeconds from, UnixSeconds until) {
-    const KeyPair own = make_certificate(ca_, {.common_name = "good",
-                                               .organization = "agent",
-                                               .validity = {now_ + from * kDay, now_ + until * kDay}})
-                            .value();
+    const gate::KeyPair own = gate::make_certificate(ca_, {.common_name = "good",
+                                                           .organization = "agent",
+                                                           .validity = {now_ + from * kDay, now_ + until * kDay}})
+                                  .value();
     return wire::Credentials{ca_.certificate, own.certificate, own.key, ""};
   };
   EXPECT_EQ(answer(with(-1, 1)), "");
@@ -196,8 +196,8 @@ TEST_F(Dated, ClientsSayThatTheirOwnCertificateExpired) {
 
 TEST_F(Dated, AnAgentIsToldAgainAndAgainWhyItDoesNotConnectAndItsLogThatItsCertificateEnds) {
   start(ca_, tracker_certificate(ca_, -100, -2));
-  const KeyPair own =
-      make_certificate(
+  const gate::KeyPair own =
+      gate::make_certificate(
           ca_, {.common_name = "good", .organization = "agent", .validity = {now_ - kDay, now_ + 9 * kDay + 60}})
           .value();
   {
@@ -228,17 +228,17 @@ TEST_F(Dated, TheTrackerSaysAtItsStartThatItsCertificateEndsAndInNumbersWhen) {
 }
 
 TEST_F(Dated, ARenewedCaBesideTheOldOneServesCertificatesOfBoth) {
-  const KeyPair fresh = make_ca("fleet", {now_ - kDay, now_ + 5000 * kDay}).value();
+  const gate::KeyPair fresh = gate::make_ca("fleet", {now_ - kDay, now_ + 5000 * kDay}).value();
   start({fresh.certificate + ca_.certificate, ""}, tracker_certificate(fresh, -1, 100), true);
-  for (const KeyPair& ca : {ca_, fresh}) {
-    const KeyPair own = make_certificate(ca, {"good", "agent"}).value();
+  for (const gate::KeyPair& ca : {ca_, fresh}) {
+    const gate::KeyPair own = gate::make_certificate(ca, {"good", "agent"}).value();
     EXPECT_EQ(answer({fresh.certificate + ca_.certificate, own.certificate, own.key, ""}), "");
   }
 }
 
 TEST(TlsProbe, SaysNothingOfPeersThatDoNotShakeHands) {
   const auto nobody = wire::Address::parse("127.0.0.1:1").value();
-  EXPECT_EQ(wire::date_problem(nobody, make_ca("x").value().certificate, kNoon, 100ms), "");
+  EXPECT_EQ(wire::date_problem(nobody, gate::make_ca("x").value().certificate, kNoon, 100ms), "");
 }
 
 TEST(CertificateWatch, LooksAtTheFilesOnceAMinuteAndSeesNewOnes) {
@@ -246,14 +246,14 @@ TEST(CertificateWatch, LooksAtTheFilesOnceAMinuteAndSeesNewOnes) {
   UnixSeconds today = kNoon;
   std::vector<std::string> lines;
   TemporaryFolder folder;
-  const KeyPair ca = make_ca("fleet", {.from = 1, .until = kNoon + 5000 * kDay}).value();
+  const gate::KeyPair ca = gate::make_ca("fleet", {.from = 1, .until = kNoon + 5000 * kDay}).value();
   const std::string path = folder.path() + "/tracker.pem", ca_path = folder.path() + "/ca.pem";
   const auto write = [](const std::string& where, const std::string& text) {
     std::ofstream(where, std::ios::trunc) << text;
   };
   write(path, certificate_until(ca, "tracker", kNoon + 10 * kDay) + ca.certificate);
   write(ca_path, ca.certificate);
-  CertificateWatch watch(
+  gate::CertificateWatch watch(
       {path, "", ca_path}, clock, [&] { return today; }, [&](const std::string& line) { lines.push_back(line); });
   watch.look();
   EXPECT_THAT(lines, ElementsAre(HasSubstr("in 10 days")));
@@ -279,28 +279,30 @@ TEST(CertificateWatch, LooksAtTheFilesOnceAMinuteAndSeesNewOnes) {
 }
 
 TEST(RenewCertificate, KeepsNameKeyUsageAndHostsAndOutlivesNoCa) {
-  const KeyPair ca = make_ca("fleet").value();
-  const KeyPair old = make_certificate(ca, {.common_name = "tracker",
-                                            .organization = "",
-                                            .hosts = {"lab.example", "10.1.2.3"},
-                                            .server = true,
-                                            .validity = {1, 2}})
-                          .value();
-  const KeyPair fresh = renew_certificate(ca, old, {"new.example", "10.1.2.3"}).value();
+  const gate::KeyPair ca = gate::make_ca("fleet").value();
+  const gate::KeyPair old = gate::make_certificate(ca, {.common_name = "tracker",
+                                                        .organization = "",
+                                                        .hosts = {"lab.example", "10.1.2.3"},
+                                                        .server = true,
+                                                        .validity = {1, 2}})
+                                .value();
+  const gate::KeyPair fresh = gate::renew_certificate(ca, old, {"new.example", "10.1.2.3"}).value();
   EXPECT_EQ(fresh.key, old.key);
-  EXPECT_THAT(hosts_of(fresh.certificate), ElementsAre("new.example", "10.1.2.3", "lab.example"));
+  EXPECT_THAT(gate::hosts_of(fresh.certificate), ElementsAre("new.example", "10.1.2.3", "lab.example"));
   EXPECT_EQ(wire::certificate_subject(fresh.certificate)->common_name, "tracker");
   EXPECT_TRUE(wire::check_key_pair(fresh.certificate, old.key).ok());
-  EXPECT_TRUE(is_signed_by(fresh.certificate, make_ca("x").value().certificate + ca.certificate));
-  EXPECT_FALSE(is_signed_by(fresh.certificate, make_ca("fleet").value().certificate)) << "a CA of the same name";
+  EXPECT_TRUE(gate::is_signed_by(fresh.certificate, gate::make_ca("x").value().certificate + ca.certificate));
+  EXPECT_FALSE(gate::is_signed_by(fresh.certificate, gate::make_ca("fleet").value().certificate))
+      << "a CA of the same name";
   EXPECT_NEAR(static_cast<double>(wire::certificate_dates(fresh.certificate)->front().not_after - wire::wall_clock()),
-              kCertificateSeconds, 3600);
-  EXPECT_FALSE(renew_certificate(ca, {old.certificate, ca.key}).ok()) << "another's key";
+              gate::kCertificateSeconds, 3600);
+  EXPECT_FALSE(gate::renew_certificate(ca, {old.certificate, ca.key}).ok()) << "another's key";
 
   const UnixSeconds soon = wire::wall_clock() + 10 * kDay;
-  const KeyPair short_lived = make_ca("short", {.from = 1, .until = soon}).value();
-  EXPECT_EQ(wire::certificate_dates(make_certificate(short_lived, {"lab1", "agent"})->certificate)->front().not_after,
-            soon);
+  const gate::KeyPair short_lived = gate::make_ca("short", {.from = 1, .until = soon}).value();
+  EXPECT_EQ(
+      wire::certificate_dates(gate::make_certificate(short_lived, {"lab1", "agent"})->certificate)->front().not_after,
+      soon);
 }
 
 }  // namespace

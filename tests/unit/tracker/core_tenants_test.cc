@@ -11,12 +11,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-const Tenant kAlice{"tuner alice", {}, "secret-host"}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
+const gate::Tenant kAlice{"tuner alice", {}, "secret-host"}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
 
 class TenantsFleet : public FakeFleet {
  public:
   using FakeFleet::FakeFleet;
-  ConnectionId open_for(const Tenant& tenant, const wire::Uuid& uuid, double weight = 1, int32_t priority = 0) {
+  ConnectionId open_for(const gate::Tenant& tenant, const wire::Uuid& uuid, double weight = 1, int32_t priority = 0) {
     wire::SessionOpen open;
     open.session = uuid;
     open.target_kind = "llvm";
@@ -42,7 +42,7 @@ TEST(Tenants, ASessionBelongsToTheTokenThatOpenedIt) {
   const auto alice = fleet.open_for(kAlice, kSession);
   fleet.submit(alice, 1, 2);
   const auto lease = fleet.leases(a).at(0);
-  for (const Tenant& other : {kBob, kBoss}) {
+  for (const gate::Tenant& other : {kBob, kBoss}) {
     const auto thief = fleet.open_for(other, kSession);
     const auto refused = fleet.take_session<wire::Refused>(thief);
     ASSERT_EQ(refused.size(), 1u) << other.name;
@@ -84,7 +84,7 @@ TEST(Tenants, PeopleSeeIdsAndOnlyAdministratorsUuids) {
 }
 
 // A session that tunes a model, with everything that its tuner reports.
-void tell_all(TenantsFleet& fleet, const Tenant& tenant) {
+void tell_all(TenantsFleet& fleet, const gate::Tenant& tenant) {
   wire::SessionOpen open;
   open.session = kSession;
   open.title = "secret-model.onnx";
@@ -106,7 +106,7 @@ void tell_all(TenantsFleet& fleet, const Tenant& tenant) {
 TEST(Tenants, WhatASessionWorksOnIsToldToItsTenantAndAdministratorsAlone) {
   TenantsFleet fleet;
   tell_all(fleet, kAlice);
-  const auto pages = [&](const Viewer& viewer) {
+  const auto pages = [&](const gate::Viewer& viewer) {
     const wire::FleetStatus status = fleet.tracker->status(viewer);
     return state_json(status) + state_text(status) +
            session_detail_json(fleet.tracker->session_detail(status.sessions.at(0).id, viewer).value());
@@ -119,7 +119,7 @@ TEST(Tenants, WhatASessionWorksOnIsToldToItsTenantAndAdministratorsAlone) {
     const auto detail = fleet.tracker->session_detail(seen.id, {false, other}).value();
     EXPECT_TRUE(detail.curve.empty() && detail.events.empty()) << other;
   }
-  for (const Viewer& viewer : {Viewer{false, kAlice.name}, Viewer{true, kBoss.name}}) {
+  for (const gate::Viewer& viewer : {gate::Viewer{false, kAlice.name}, gate::Viewer{true, kBoss.name}}) {
     const std::string text = pages(viewer);
     for (const char* told :
          {"tuner alice, from secret-host", R"("owner":"tuner alice","host":"secret-host")", "secret-model.onnx",
@@ -158,7 +158,7 @@ TEST(Tenants, AnAdministratorCancelsASessionAndItsTunerIsTold) {
 
 TEST(Tenants, PriorityAndWeightAreWhatTheLineAllowsAndTheTunerIsTold) {
   TenantsFleet fleet;
-  const Tenant small{"tuner small", {.priority = 3, .weight = 2}};
+  const gate::Tenant small{"tuner small", {.priority = 3, .weight = 2}};
   const auto greedy = fleet.open_for(small, kSession, 1e6, INT32_MAX),
              modest = fleet.open_for(small, wire::Uuid::random(), 2, 3);
   const auto notes = fleet.take_session<wire::SessionOpened>(greedy).at(0).notes;
@@ -174,7 +174,7 @@ TEST(Tenants, PriorityAndWeightAreWhatTheLineAllowsAndTheTunerIsTold) {
 
 TEST(Tenants, ATokenHasSoManySessionsAndNoMore) {
   TenantsFleet fleet;
-  const Tenant two{"tuner two", {.sessions = 2}};
+  const gate::Tenant two{"tuner two", {.sessions = 2}};
   const auto first = fleet.open_for(two, kSession);
   fleet.open_for(two, wire::Uuid::random());
   const auto third = fleet.open_for(two, wire::Uuid::random());
@@ -186,7 +186,7 @@ TEST(Tenants, ATokenHasSoManySessionsAndNoMore) {
 
 TEST(Tenants, ATokenHasSoManyBytesAndNoMore) {
   TenantsFleet fleet;
-  const Tenant small{"tuner small", {.bytes = 8 << 20}};
+  const gate::Tenant small{"tuner small", {.bytes = 8 << 20}};
   const auto hog = fleet.open_for(small, kSession), alice = fleet.open_for(kAlice, wire::Uuid::random());
   wire::Submit submit;
   for (uint64_t seq = 1; seq <= 16; ++seq) {

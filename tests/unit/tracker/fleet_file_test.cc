@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "rpc/gate/certificates.h"
 #include "rpc/wire/access/fleet_file.h"
 #include "rpc/wire/access/tracker_access.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
-#include "tracker/gate/certificates.h"
 
 namespace hone::tracker {
 namespace {
@@ -22,8 +22,8 @@ const std::string kToken(64, 'a');
 class FleetFiles : public testing::Test {
  protected:
   FleetFiles() {
-    const KeyPair ca = make_ca("Hone fleet").value();
-    const KeyPair own = make_certificate(ca, {"ann", "tuner"}).value();
+    const gate::KeyPair ca = gate::make_ca("Hone fleet").value();
+    const gate::KeyPair own = gate::make_certificate(ca, {"ann", "tuner"}).value();
     fleet_ = {
         "tuner", "ann", {{"lab", 9190, ""}, {"fd00::7", 9190, ""}}, {ca.certificate, own.certificate, own.key, kToken}};
   }
@@ -93,7 +93,7 @@ TEST_F(FleetFiles, WhatIsWrongIsSaidWithItsLine) {
   EXPECT_THAT(refusal(with("ca\n-----BEGIN", "ca\nBEGIN")), HasSubstr(":8: expected a block of PEM after `ca`"));
   EXPECT_THAT(refusal(text() + "more\n"), HasSubstr(":" + std::to_string(lines(text()) + 1) + ": text after `end`"));
   wire::FleetFile other = fleet_;
-  other.credentials.key = make_ca("x")->key;
+  other.credentials.key = gate::make_ca("x")->key;
   EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("the key does not belong to the certificate"));
   other.credentials.key.clear();
   EXPECT_THAT(refusal(wire::fleet_file_text(other)), HasSubstr("`certificate` and `key` belong together"));

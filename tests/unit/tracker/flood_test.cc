@@ -157,7 +157,7 @@ class HalfOpen {
 };
 
 TEST_F(Attack, TenThousandHalfOpenConnectionsFromOneAddressKeepNobodyElseOut) {
-  if (connections_that_fit(13'000) < 13'000)
+  if (gate::connections_that_fit(13'000) < 13'000)
     GTEST_SKIP() << "the limit on open files is too low for both sides of this test";
   start();
   FakeAgent old(address(), "lab1", 1, false, with(kLab1));

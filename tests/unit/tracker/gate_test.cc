@@ -10,17 +10,17 @@
 #include <fstream>
 #include <set>
 
+#include "rpc/gate/acceptor.h"
+#include "rpc/gate/authority.h"
+#include "rpc/gate/certificates.h"
+#include "rpc/gate/connection_gate.h"
+#include "rpc/gate/http_auth.h"
+#include "rpc/gate/peer_name.h"
+#include "rpc/gate/rejections.h"
 #include "rpc/wire/access/credentials.h"
 #include "rpc/wire/access/pem.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
-#include "tracker/gate/acceptor.h"
-#include "tracker/gate/authority.h"
-#include "tracker/gate/certificates.h"
-#include "tracker/gate/connection_gate.h"
-#include "tracker/gate/http_auth.h"
-#include "tracker/gate/peer_name.h"
-#include "tracker/gate/rejections.h"
 
 namespace hone::tracker {
 namespace {
@@ -33,11 +33,11 @@ const std::string kTokens = "# who may what\n\nadmin boss " + kAdmin + "\ntuner 
                             kLab1 + "\n  agent  *  " + kAny + "\n";
 
 TEST(Tokens, ALineIsRoleNameToken) {
-  const auto table = TokenTable::parse(kTokens);
+  const auto table = gate::TokenTable::parse(kTokens);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->size(), 4u);
   ASSERT_NE(table->find(kLab1), nullptr);
-  EXPECT_EQ(table->find(kLab1)->role, Role::kAgent);
+  EXPECT_EQ(table->find(kLab1)->role, gate::Role::kAgent);
   EXPECT_EQ(table->find(kLab1)->name, "lab1");
   EXPECT_EQ(table->find(kLab2), nullptr);
   EXPECT_EQ(table->find(""), nullptr);
@@ -46,13 +46,13 @@ TEST(Tokens, ALineIsRoleNameToken) {
 
 TEST(Tokens, ALineMayLimitWhatItsTokenAsksFor) {
   const auto table =
-      TokenTable::parse("tuner night " + kTuner + " bytes=64M  sessions=3\tweight=2.5 priority=-7\nadmin boss " +
-                        kAdmin + "\ntuner day " + kLab2 + "\n")
+      gate::TokenTable::parse("tuner night " + kTuner + " bytes=64M  sessions=3\tweight=2.5 priority=-7\nadmin boss " +
+                              kAdmin + "\ntuner day " + kLab2 + "\n")
           .value();
   EXPECT_EQ(table.find(kTuner)->limits,
-            (TenantLimits{.priority = -7, .weight = 2.5, .sessions = 3, .bytes = 64 << 20}));
-  EXPECT_EQ(table.find(kAdmin)->limits, TenantLimits()) << "an administrator's are those of nobody";
-  EXPECT_EQ(table.find(kLab2)->limits, (TenantLimits{.priority = 0, .weight = 10, .sessions = 256}));
+            (gate::TenantLimits{.priority = -7, .weight = 2.5, .sessions = 3, .bytes = 64 << 20}));
+  EXPECT_EQ(table.find(kAdmin)->limits, gate::TenantLimits()) << "an administrator's are those of nobody";
+  EXPECT_EQ(table.find(kLab2)->limits, (gate::TenantLimits{.priority = 0, .weight = 10, .sessions = 256}));
 }
 
 TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
@@ -75,7 +75,7 @@ TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
            {"agent a " + std::string(257, 'x'), "line 1 a token must have"},
            {"agent a " + secret + "\xc3\xa9", "printable ASCII"},
            {"agent a " + secret + "\nagent b " + secret, "line 2 repeats a token"}}) {
-    const auto table = TokenTable::parse(text);
+    const auto table = gate::TokenTable::parse(text);
     ASSERT_FALSE(table.ok()) << text;
     EXPECT_THAT(message_of(table.status()), HasSubstr(what));
     EXPECT_THAT(message_of(table.status()), testing::Not(HasSubstr(secret)));
@@ -92,9 +92,11 @@ class AuthorityFile : public testing::Test {
     chmod(fresh.c_str(), mode);
     std::filesystem::rename(fresh, path_);
   }
-  Judgement judge(const std::string& token, std::optional<Role> role) { return authority_->judge({token, ""}, role); }
-  Refusal refusal(const std::string& token, Role role) {
-    const Judgement out = judge(token, role);
+  gate::Judgement judge(const std::string& token, std::optional<gate::Role> role) {
+    return authority_->judge({token, ""}, role);
+  }
+  gate::Refusal refusal(const std::string& token, gate::Role role) {
+    const gate::Judgement out = judge(token, role);
     EXPECT_FALSE(out.grant);
     EXPECT_THAT(out.text, testing::Not(HasSubstr(kLab1)));
     return out.reason;
@@ -103,40 +105,40 @@ class AuthorityFile : public testing::Test {
   TemporaryFolder folder_;
   const std::string path_ = folder_.path() + "/tokens";
   FakeClock clock_;
-  std::unique_ptr<Authority> authority_;
+  std::unique_ptr<gate::Authority> authority_;
 };
 
 TEST_F(AuthorityFile, RolesAreKeptApart) {
-  authority_ = Authority::make({path_, false}, clock_).value();
+  authority_ = gate::Authority::make({path_, false}, clock_).value();
   EXPECT_FALSE(authority_->is_open());
-  EXPECT_TRUE(judge(kLab1, Role::kAgent).grant);
-  EXPECT_TRUE(judge(kTuner, Role::kTuner).grant);
-  for (const Role role : {Role::kAgent, Role::kTuner, Role::kAdmin})
+  EXPECT_TRUE(judge(kLab1, gate::Role::kAgent).grant);
+  EXPECT_TRUE(judge(kTuner, gate::Role::kTuner).grant);
+  for (const gate::Role role : {gate::Role::kAgent, gate::Role::kTuner, gate::Role::kAdmin})
     EXPECT_TRUE(judge(kAdmin, role).grant) << "an admin may do all";
   for (const auto& token : {kLab1, kTuner, kAdmin, kAny}) EXPECT_TRUE(judge(token, std::nullopt).grant);
-  EXPECT_EQ(refusal(kLab1, Role::kTuner), Refusal::kWrongRole);
-  EXPECT_EQ(refusal(kTuner, Role::kAgent), Refusal::kWrongRole);
-  EXPECT_EQ(refusal(kTuner, Role::kAdmin), Refusal::kWrongRole);
-  EXPECT_EQ(refusal("", Role::kAgent), Refusal::kNoToken);
-  EXPECT_EQ(refusal(kLab2, Role::kAgent), Refusal::kBadToken);
+  EXPECT_EQ(refusal(kLab1, gate::Role::kTuner), gate::Refusal::kWrongRole);
+  EXPECT_EQ(refusal(kTuner, gate::Role::kAgent), gate::Refusal::kWrongRole);
+  EXPECT_EQ(refusal(kTuner, gate::Role::kAdmin), gate::Refusal::kWrongRole);
+  EXPECT_EQ(refusal("", gate::Role::kAgent), gate::Refusal::kNoToken);
+  EXPECT_EQ(refusal(kLab2, gate::Role::kAgent), gate::Refusal::kBadToken);
   EXPECT_EQ(judge(kAdmin, {}).grant->role_name(), "admin");
   EXPECT_EQ(judge(kTuner, {}).grant->role_name(), "tuner");
   EXPECT_EQ(judge(kLab1, {}).grant->role_name(), "agent");
-  EXPECT_EQ(Grant{}.role_name(), "open");
+  EXPECT_EQ(gate::Grant{}.role_name(), "open");
 }
 
 TEST_F(AuthorityFile, ATokenIsBoundToItsName) {
-  authority_ = Authority::make({path_, false}, clock_).value();
-  EXPECT_TRUE(judge(kLab1, Role::kAgent).grant->allows_name("lab1"));
-  EXPECT_FALSE(judge(kLab1, Role::kAgent).grant->allows_name("lab2"));
-  EXPECT_TRUE(judge(kAny, Role::kAgent).grant->allows_name("lab2"));
-  EXPECT_TRUE(Grant{}.allows_name("anything"));
+  authority_ = gate::Authority::make({path_, false}, clock_).value();
+  EXPECT_TRUE(judge(kLab1, gate::Role::kAgent).grant->allows_name("lab1"));
+  EXPECT_FALSE(judge(kLab1, gate::Role::kAgent).grant->allows_name("lab2"));
+  EXPECT_TRUE(judge(kAny, gate::Role::kAgent).grant->allows_name("lab2"));
+  EXPECT_TRUE(gate::Grant{}.allows_name("anything"));
 }
 
 TEST_F(AuthorityFile, ANameWithALineOfItsOwnNeedsThatLinesToken) {
-  authority_ = Authority::make({path_, false}, clock_).value();
+  authority_ = gate::Authority::make({path_, false}, clock_).value();
   const auto allows = [&](const std::string& token, const char* name) {
-    return authority_->allows_name(*judge(token, Role::kAgent).grant, name);
+    return authority_->allows_name(*judge(token, gate::Role::kAgent).grant, name);
   };
   EXPECT_TRUE(allows(kLab1, "lab1"));
   EXPECT_FALSE(allows(kAny, "lab1"));
@@ -145,19 +147,19 @@ TEST_F(AuthorityFile, ANameWithALineOfItsOwnNeedsThatLinesToken) {
 }
 
 TEST_F(AuthorityFile, SessionsBelongToRoleAndName) {
-  authority_ = Authority::make({path_, false}, clock_).value();
-  const Grant night = *judge(kTuner, Role::kTuner).grant, boss = *judge(kAdmin, Role::kTuner).grant;
+  authority_ = gate::Authority::make({path_, false}, clock_).value();
+  const gate::Grant night = *judge(kTuner, gate::Role::kTuner).grant, boss = *judge(kAdmin, gate::Role::kTuner).grant;
   EXPECT_EQ(night.tenant().name, "tuner night");
   EXPECT_EQ(boss.tenant().name, "admin boss");
   EXPECT_TRUE(boss.is_admin());
   EXPECT_FALSE(night.is_admin());
-  EXPECT_FALSE(Grant{}.is_admin()) << "on an open port nobody proves anything";
-  EXPECT_EQ(Grant{}.tenant().name, "");
+  EXPECT_FALSE(gate::Grant{}.is_admin()) << "on an open port nobody proves anything";
+  EXPECT_EQ(gate::Grant{}.tenant().name, "");
 }
 
 TEST_F(AuthorityFile, AChangedFileIsReadAgainAndABadOneChangesNothing) {
-  authority_ = Authority::make({path_, false}, clock_).value();
-  const Grant lab1 = *judge(kLab1, Role::kAgent).grant, boss = *judge(kAdmin, Role::kAdmin).grant;
+  authority_ = gate::Authority::make({path_, false}, clock_).value();
+  const gate::Grant lab1 = *judge(kLab1, gate::Role::kAgent).grant, boss = *judge(kAdmin, gate::Role::kAdmin).grant;
   EXPECT_FALSE(authority_->refresh());
   clock_.advance(2s);
   EXPECT_FALSE(authority_->refresh()) << "nothing has changed";
@@ -166,8 +168,8 @@ TEST_F(AuthorityFile, AChangedFileIsReadAgainAndABadOneChangesNothing) {
   EXPECT_FALSE(authority_->refresh()) << "not looked at again within a second";
   clock_.advance(1s);
   EXPECT_TRUE(authority_->refresh());
-  EXPECT_TRUE(judge(kLab2, Role::kAgent).grant);
-  EXPECT_EQ(refusal(kLab1, Role::kAgent), Refusal::kBadToken) << "removed";
+  EXPECT_TRUE(judge(kLab2, gate::Role::kAgent).grant);
+  EXPECT_EQ(refusal(kLab1, gate::Role::kAgent), gate::Refusal::kBadToken) << "removed";
   EXPECT_FALSE(authority_->still_holds(lab1));
   EXPECT_TRUE(authority_->still_holds(boss));
 
@@ -175,57 +177,58 @@ TEST_F(AuthorityFile, AChangedFileIsReadAgainAndABadOneChangesNothing) {
     write(text, mode);
     clock_.advance(1s);
     EXPECT_FALSE(authority_->refresh());
-    EXPECT_TRUE(judge(kLab2, Role::kAgent).grant) << text;
+    EXPECT_TRUE(judge(kLab2, gate::Role::kAgent).grant) << text;
   }
   std::filesystem::remove(path_);
   clock_.advance(1s);
   EXPECT_FALSE(authority_->refresh());
-  EXPECT_TRUE(judge(kLab2, Role::kAgent).grant);
+  EXPECT_TRUE(judge(kLab2, gate::Role::kAgent).grant);
   write(kTokens);
   clock_.advance(1s);
   EXPECT_TRUE(authority_->refresh());
-  EXPECT_TRUE(judge(kLab1, Role::kAgent).grant);
+  EXPECT_TRUE(judge(kLab1, gate::Role::kAgent).grant);
   EXPECT_TRUE(authority_->still_holds(lab1));
 }
 
 TEST_F(AuthorityFile, AFileThatOthersMayReadIsRefused) {
   for (const mode_t mode : {0604, 0602, 0620, 0666}) {
     write(kTokens, mode);
-    const auto made = Authority::make({path_, false}, clock_);
+    const auto made = gate::Authority::make({path_, false}, clock_);
     ASSERT_FALSE(made.ok()) << mode;
     EXPECT_THAT(message_of(made.status()), HasSubstr("chmod 600 " + path_));
   }
   write(kTokens, 0640);  // a group is how secrets are mounted
-  EXPECT_TRUE(Authority::make({path_, false}, clock_).ok());
-  EXPECT_THAT(message_of(Authority::make({folder_.path() + "/none", false}, clock_).status()),
+  EXPECT_TRUE(gate::Authority::make({path_, false}, clock_).ok());
+  EXPECT_THAT(message_of(gate::Authority::make({folder_.path() + "/none", false}, clock_).status()),
               HasSubstr("--token-file " + folder_.path() + "/none"));
-  EXPECT_FALSE(Authority::make({folder_.path(), false}, clock_).ok()) << "a folder";
+  EXPECT_FALSE(gate::Authority::make({folder_.path(), false}, clock_).ok()) << "a folder";
 }
 
 class WithCertificates : public testing::Test {
  protected:
   std::string signed_for(const std::string& common_name, const std::string& organization) {
-    return make_certificate(ca_, {common_name, organization}).value().certificate;
+    return gate::make_certificate(ca_, {common_name, organization}).value().certificate;
   }
-  const KeyPair ca_ = make_ca("a test").value();
+  const gate::KeyPair ca_ = gate::make_ca("a test").value();
   FakeClock clock_;
 };
 
 TEST_F(WithCertificates, TheCertificateGivesNameAndRole) {
-  const auto authority = Authority::make({"", true}, clock_).value();
+  const auto authority = gate::Authority::make({"", true}, clock_).value();
   EXPECT_FALSE(authority->is_open());
-  const auto judge = [&](const std::string& certificate, std::optional<Role> role) {
+  const auto judge = [&](const std::string& certificate, std::optional<gate::Role> role) {
     return authority->judge({"", certificate}, role);
   };
   const std::string lab1 = signed_for("lab1", "agent");
-  ASSERT_TRUE(judge(lab1, Role::kAgent).grant);
-  EXPECT_TRUE(judge(lab1, Role::kAgent).grant->allows_name("lab1"));
-  EXPECT_FALSE(judge(lab1, Role::kAgent).grant->allows_name("lab2"));
-  EXPECT_EQ(judge(lab1, Role::kTuner).reason, Refusal::kWrongRole);
-  EXPECT_EQ(judge("", std::nullopt).reason, Refusal::kNoCertificate);
-  EXPECT_EQ(judge(signed_for("lab1", "Some Company"), std::nullopt).reason, Refusal::kNoCertificate)
+  ASSERT_TRUE(judge(lab1, gate::Role::kAgent).grant);
+  EXPECT_TRUE(judge(lab1, gate::Role::kAgent).grant->allows_name("lab1"));
+  EXPECT_FALSE(judge(lab1, gate::Role::kAgent).grant->allows_name("lab2"));
+  EXPECT_EQ(judge(lab1, gate::Role::kTuner).reason, gate::Refusal::kWrongRole);
+  EXPECT_EQ(judge("", std::nullopt).reason, gate::Refusal::kNoCertificate);
+  EXPECT_EQ(judge(signed_for("lab1", "Some Company"), std::nullopt).reason, gate::Refusal::kNoCertificate)
       << "O names no role";
-  EXPECT_TRUE(judge(signed_for("boss", "admin"), Role::kAgent).grant->allows_name("lab7")) << "an admin may do all";
+  EXPECT_TRUE(judge(signed_for("boss", "admin"), gate::Role::kAgent).grant->allows_name("lab7"))
+      << "an admin may do all";
 }
 
 TEST_F(WithCertificates, WithATokenTooBothMustFit) {
@@ -233,27 +236,28 @@ TEST_F(WithCertificates, WithATokenTooBothMustFit) {
   const std::string path = folder.path() + "/tokens";
   std::ofstream(path) << kTokens;
   chmod(path.c_str(), 0600);
-  const auto authority = Authority::make({path, true}, clock_).value();
-  const auto judge = [&](const std::string& token, const std::string& certificate, Role role) {
+  const auto authority = gate::Authority::make({path, true}, clock_).value();
+  const auto judge = [&](const std::string& token, const std::string& certificate, gate::Role role) {
     return authority->judge({token, certificate}, role);
   };
   const std::string lab1 = signed_for("lab1", "agent"), lab2 = signed_for("lab2", "agent"),
                     tuner = signed_for("t", "tuner"), boss = signed_for("boss", "admin");
-  EXPECT_TRUE(judge(kLab1, lab1, Role::kAgent).grant->allows_name("lab1"));
-  EXPECT_FALSE(judge(kLab1, lab2, Role::kAgent).grant->allows_name("lab1")) << "another agent's certificate";
-  EXPECT_FALSE(judge(kLab1, lab2, Role::kAgent).grant->allows_name("lab2")) << "another agent's token";
-  EXPECT_EQ(judge(kLab1, tuner, Role::kAgent).reason, Refusal::kWrongRole);
-  EXPECT_EQ(judge(kLab1, "", Role::kAgent).reason, Refusal::kNoCertificate);
-  EXPECT_EQ(judge("", lab1, Role::kAgent).reason, Refusal::kNoToken);
-  EXPECT_EQ(judge(kAdmin, lab1, Role::kAdmin).reason, Refusal::kWrongRole) << "a stolen token without its certificate";
-  EXPECT_TRUE(judge(kAdmin, boss, Role::kAdmin).grant);
+  EXPECT_TRUE(judge(kLab1, lab1, gate::Role::kAgent).grant->allows_name("lab1"));
+  EXPECT_FALSE(judge(kLab1, lab2, gate::Role::kAgent).grant->allows_name("lab1")) << "another agent's certificate";
+  EXPECT_FALSE(judge(kLab1, lab2, gate::Role::kAgent).grant->allows_name("lab2")) << "another agent's token";
+  EXPECT_EQ(judge(kLab1, tuner, gate::Role::kAgent).reason, gate::Refusal::kWrongRole);
+  EXPECT_EQ(judge(kLab1, "", gate::Role::kAgent).reason, gate::Refusal::kNoCertificate);
+  EXPECT_EQ(judge("", lab1, gate::Role::kAgent).reason, gate::Refusal::kNoToken);
+  EXPECT_EQ(judge(kAdmin, lab1, gate::Role::kAdmin).reason, gate::Refusal::kWrongRole)
+      << "a stolen token without its certificate";
+  EXPECT_TRUE(judge(kAdmin, boss, gate::Role::kAdmin).grant);
   EXPECT_TRUE(authority->judge_http({kTuner, ""}).grant) << "a browser has no certificate";
   EXPECT_FALSE(authority->judge_http({"", lab1}).grant);
 }
 
 TEST_F(WithCertificates, KeysAndNamesFit) {
-  const KeyPair tracker =
-      make_certificate(ca_, {"tracker", "", {"lab.example", "10.1.2.3", "fd00::7", "localhost"}, true}).value();
+  const gate::KeyPair tracker =
+      gate::make_certificate(ca_, {"tracker", "", {"lab.example", "10.1.2.3", "fd00::7", "localhost"}, true}).value();
   EXPECT_TRUE(wire::check_certificates(ca_.certificate + tracker.certificate).ok());
   EXPECT_FALSE(wire::check_certificates("").ok());
   EXPECT_FALSE(wire::check_certificates(tracker.key).ok());
@@ -266,13 +270,13 @@ TEST_F(WithCertificates, KeysAndNamesFit) {
     EXPECT_TRUE(wire::certificate_is_for(tracker.certificate, host)) << host;
   for (const char* host : {"evil.example", "10.1.2.4", "x.lab.example", ""})
     EXPECT_FALSE(wire::certificate_is_for(tracker.certificate, host)) << host;
-  EXPECT_EQ(hosts_of(tracker.certificate),
+  EXPECT_EQ(gate::hosts_of(tracker.certificate),
             (std::vector<std::string>{"lab.example", "10.1.2.3", "fd00::7", "localhost"}));
 }
 
 TEST(RandomToken, IsLongAndNeverTheSame) {
   std::set<std::string> seen;
-  for (int i = 0; i < 100; ++i) seen.insert(random_token().value());
+  for (int i = 0; i < 100; ++i) seen.insert(gate::random_token().value());
   EXPECT_EQ(seen.size(), 100u);
   EXPECT_EQ(seen.begin()->size(), 64u);
 }
@@ -303,46 +307,49 @@ TEST(ClientCredentials, ATokenFileHoldsOneTokenOrALineOfTheTrackers) {
 
 TEST(Rejections, ToldOnceAMinuteForEachPeerAndCountedAlways) {
   FakeClock clock;
-  std::vector<Rejections::Line> lines;
-  Rejections rejections(clock, [&](const Rejections::Line& line) { lines.push_back(line); });
-  for (int i = 0; i < 100; ++i) rejections.note("10.0.0.1", Refusal::kBadToken, "the tracker does not know the token");
-  rejections.note("10.0.0.2", Refusal::kHost, "not ours");
+  std::vector<gate::Rejections::Line> lines;
+  gate::Rejections rejections(clock, [&](const gate::Rejections::Line& line) { lines.push_back(line); });
+  for (int i = 0; i < 100; ++i)
+    rejections.note("10.0.0.1", gate::Refusal::kBadToken, "the tracker does not know the token");
+  rejections.note("10.0.0.2", gate::Refusal::kHost, "not ours");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].peer, "10.0.0.1");
-  EXPECT_EQ(lines[0].reason, Refusal::kBadToken);
+  EXPECT_EQ(lines[0].reason, gate::Refusal::kBadToken);
   EXPECT_EQ(lines[0].untold, 0u);
   clock.advance(60s);
-  rejections.note("10.0.0.1", Refusal::kNoToken, "none");
+  rejections.note("10.0.0.1", gate::Refusal::kNoToken, "none");
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[2].untold, 99u);
   EXPECT_EQ(rejections.counts().at("bad_token"), 100u);
   EXPECT_EQ(rejections.counts().at("no_token"), 1u);
-  EXPECT_EQ(rejections.counts().size(), kRefusals) << "a metric for each reason, at zero too";
+  EXPECT_EQ(rejections.counts().size(), gate::kRefusals) << "a metric for each reason, at zero too";
 }
 
 TEST(Rejections, ManyPeersFillNeitherMemoryNorLog) {
   FakeClock clock;
   size_t lines = 0;
-  Rejections rejections(clock, [&](const Rejections::Line&) { ++lines; });
-  for (int i = 0; i < 100'000; ++i) rejections.note("10.0." + std::to_string(i), Refusal::kConnections, "too many");
-  EXPECT_EQ(lines, Rejections::kMaxPeers + 1);
+  gate::Rejections rejections(clock, [&](const gate::Rejections::Line&) { ++lines; });
+  for (int i = 0; i < 100'000; ++i)
+    rejections.note("10.0." + std::to_string(i), gate::Refusal::kConnections, "too many");
+  EXPECT_EQ(lines, gate::Rejections::kMaxPeers + 1);
   EXPECT_EQ(rejections.counts().at("connections"), 100'000u);
   clock.advance(60s);
-  rejections.note("192.0.2.1", Refusal::kConnections, "too many");
-  EXPECT_EQ(lines, Rejections::kMaxPeers + 2) << "room for newcomers again";
+  rejections.note("192.0.2.1", gate::Refusal::kConnections, "too many");
+  EXPECT_EQ(lines, gate::Rejections::kMaxPeers + 2) << "room for newcomers again";
 }
 
 TEST(PeerName, IsTheAddressAHostHasOrItsNetworkWithoutThePort) {
-  EXPECT_EQ(peer_name("ipv4:127.0.0.1:4711"), "127.0.0.1");
-  EXPECT_EQ(peer_name("ipv6:%5B::1%5D:4711"), "::1");
-  EXPECT_EQ(peer_name("ipv6:[fe80::1%252]:4711"), "fe80::/64");
-  EXPECT_EQ(peer_name("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:1"), "2001:db8:1:2::/64") << "one host may have all of these";
-  EXPECT_EQ(peer_name("ipv6:%5B::ffff:10.1.2.3%5D:1"), "10.1.2.3");
-  EXPECT_EQ(peer_name("unix:"), "unix");
+  EXPECT_EQ(gate::peer_name("ipv4:127.0.0.1:4711"), "127.0.0.1");
+  EXPECT_EQ(gate::peer_name("ipv6:%5B::1%5D:4711"), "::1");
+  EXPECT_EQ(gate::peer_name("ipv6:[fe80::1%252]:4711"), "fe80::/64");
+  EXPECT_EQ(gate::peer_name("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:1"), "2001:db8:1:2::/64")
+      << "one host may have all of these";
+  EXPECT_EQ(gate::peer_name("ipv6:%5B::ffff:10.1.2.3%5D:1"), "10.1.2.3");
+  EXPECT_EQ(gate::peer_name("unix:"), "unix");
   sockaddr_in6 v6{};
   v6.sin6_family = AF_INET6;
   inet_pton(AF_INET6, "2001:db8:1:2::9", &v6.sin6_addr);
-  EXPECT_EQ(peer_name(reinterpret_cast<const sockaddr&>(v6)), "2001:db8:1:2::/64");
+  EXPECT_EQ(gate::peer_name(reinterpret_cast<const sockaddr&>(v6)), "2001:db8:1:2::/64");
 }
 
 TEST(Acceptor, LeavesAFileAloneThatIsNoSocket) {
@@ -351,8 +358,8 @@ TEST(Acceptor, LeavesAFileAloneThatIsNoSocket) {
   const std::string path = folder.path() + "/notes";
   std::ofstream(path) << "not a socket";
   chmod(path.c_str(), 0644);
-  const auto taken =
-      Acceptor::listen(wire::Address::parse("unix:" + path).value(), {}, std::make_shared<Rejections>(clock), clock);
+  const auto taken = gate::Acceptor::listen(wire::Address::parse("unix:" + path).value(), {},
+                                            std::make_shared<gate::Rejections>(clock), clock);
   ASSERT_FALSE(taken.ok());
   EXPECT_THAT(message_of(taken.status()), HasSubstr(path));
   struct stat info {};
@@ -377,26 +384,27 @@ class Gate : public testing::Test {
   std::set<int> open_;
   int next_ = 1;
   size_t asked_ = 0;
-  ConnectionGate gate_{{.connections = 10, .per_peer = 4}, clock_, [this](const ConnectionGate::Socket& socket) {
-                         ++asked_;
-                         return open_.contains(socket.fd);
-                       }};
+  gate::ConnectionGate gate_{
+      {.connections = 10, .per_peer = 4}, clock_, [this](const gate::ConnectionGate::Socket& socket) {
+        ++asked_;
+        return open_.contains(socket.fd);
+      }};
 };
 
 TEST_F(Gate, OnePeerGetsItsShareAndOthersTheirs) {
   EXPECT_EQ(connect("a", 100), 4u);
-  EXPECT_EQ(gate_.judge("a"), Refusal::kPeerConnections);
+  EXPECT_EQ(gate_.judge("a"), gate::Refusal::kPeerConnections);
   EXPECT_EQ(connect("b", 100), 4u);
   EXPECT_EQ(connect("c", 100), 2u);
-  EXPECT_EQ(gate_.judge("d"), Refusal::kConnections);
+  EXPECT_EQ(gate_.judge("d"), gate::Refusal::kConnections);
   EXPECT_EQ(gate_.connections(), 10u);
 }
 
 TEST_F(Gate, ClosedConnectionsMakeRoomWhenALimitIsReached) {
   connect("a", 4);
   open_.clear();
-  EXPECT_EQ(gate_.judge("a"), Refusal::kPeerConnections) << "looked at a moment ago";
-  clock_.advance(ConnectionGate::kSweepPause);
+  EXPECT_EQ(gate_.judge("a"), gate::Refusal::kPeerConnections) << "looked at a moment ago";
+  clock_.advance(gate::ConnectionGate::kSweepPause);
   EXPECT_EQ(connect("a", 4), 4u);
   EXPECT_EQ(gate_.connections(), 4u);
 }
@@ -409,12 +417,12 @@ TEST_F(Gate, AFloodDoesNotMakeItLookAllTheTime) {
 }
 
 TEST(HttpAuth, TheTokenIsABearersOrAPassword) {
-  EXPECT_EQ(token_in_header("Bearer abc"), "abc");
-  EXPECT_EQ(token_in_header("bearer abc"), "abc");
-  EXPECT_EQ(token_in_header("Basic dXNlcjpzZWNyZXQ="), "secret");
-  EXPECT_EQ(token_in_header("Basic OnNlY3JldDE6Mg=="), "secret1:2");
+  EXPECT_EQ(gate::token_in_header("Bearer abc"), "abc");
+  EXPECT_EQ(gate::token_in_header("bearer abc"), "abc");
+  EXPECT_EQ(gate::token_in_header("Basic dXNlcjpzZWNyZXQ="), "secret");
+  EXPECT_EQ(gate::token_in_header("Basic OnNlY3JldDE6Mg=="), "secret1:2");
   for (const char* bad : {"", "Bearer", "Basic", "Basic !!!!", "Basic dXNlcg==", "Digest x", "Basic dXNlcjpzZWNyZXQ"})
-    EXPECT_EQ(token_in_header(bad), "") << bad;
+    EXPECT_EQ(gate::token_in_header(bad), "") << bad;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tracker/http/http.h"
+#include "rpc/http/http.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -17,10 +17,10 @@
 #include <fstream>
 
 #include "base/log.h"
+#include "rpc/gate/certificates.h"
+#include "rpc/gate/probe_slots.h"
 #include "rpc/wire/session_client.h"
 #include "tests/fakes/temporary_folder.h"
-#include "tracker/gate/certificates.h"
-#include "tracker/gate/probe_slots.h"
 #include "tracker/routes.h"
 
 namespace hone::tracker {
@@ -85,18 +85,18 @@ class SlowConnections {
 class Http : public testing::Test {
  protected:
   Http() {
-    auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(),
-                                    {{"/healthz",
-                                      [](const HttpRequest&) {
-                                        return HttpReply{"text/plain", "ok\n"};
-                                      }}},
-                                    clock_, {}, {.timeout = 300ms, .connections = 4});
+    auto server = http::HttpServer::start(wire::Address::parse("127.0.0.1:0").value(),
+                                          {{"/healthz",
+                                            [](const http::HttpRequest&) {
+                                              return http::HttpReply{"text/plain", "ok\n"};
+                                            }}},
+                                          clock_, {}, {.timeout = 300ms, .connections = 4});
     EXPECT_TRUE(server.ok());
     server_ = std::move(*server);
     port_ = server_->address().port;
   }
   const SteadyClock clock_;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<http::HttpServer> server_;
   uint16_t port_ = 0;
 };
 
@@ -123,7 +123,8 @@ TEST_F(Http, RefusesOtherVerbsPathsAndHosts) {
 TEST_F(Http, LimitsTheRequestsSize) {
   EXPECT_THAT(get(port_, "/" + std::string(20000, 'x')), StartsWith("HTTP/1.1 431"));
   EXPECT_THAT(talk(port_, "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"),
-              StartsWith("HTTP/1.1 413"));
+              StartsWith("HTTP/1.1 405"))
+      << "no body is read for a page that is not there";
   EXPECT_THAT(talk(port_, "not http at all\r\n\r\n"), StartsWith("HTTP/1.1 400"));
 }
 
@@ -142,14 +143,14 @@ TEST_F(Http, GivesUpOnSlowClientsAndStillServesOthers) {
 }
 
 TEST_F(Http, ATakenPortIsOneLine) {
-  const auto again = HttpServer::start(server_->address(), {}, clock_);
+  const auto again = http::HttpServer::start(server_->address(), {}, clock_);
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(message_of(again.status()), HasSubstr(server_->address().text()));
 }
 
 TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {},
-                                        {.timeout = 60s, .connections = 100, .per_peer = 2})
+  const auto server = http::HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {},
+                                              {.timeout = 60s, .connections = 100, .per_peer = 2})
                           .value();
   const int first = connect_to(server->address().port), second = connect_to(server->address().port);
   ASSERT_GT(send(first, "GET", 3, MSG_NOSIGNAL), 0);
@@ -164,18 +165,18 @@ TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
 // it.
 TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
   const SteadyClock clock;
-  const auto rejections = std::make_shared<Rejections>(clock, [](const Rejections::Line&) {});
-  Security security;
+  const auto rejections = std::make_shared<gate::Rejections>(clock, [](const gate::Rejections::Line&) {});
+  gate::Security security;
   security.rejections = rejections;
-  const HttpPages pages = {{"/healthz",
-                            [](const HttpRequest&) {
-                              return HttpReply{"text/plain", "ok\n"};
-                            }},
-                           {"/", [](const HttpRequest&) {
-                              return HttpReply{"text/plain", "page\n"};
-                            }}};
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), pages, clock, security,
-                                        {.timeout = 600s, .probe_timeout = 600s})
+  const http::HttpPages pages = {{"/healthz",
+                                  [](const http::HttpRequest&) {
+                                    return http::HttpReply{"text/plain", "ok\n"};
+                                  }},
+                                 {"/", [](const http::HttpRequest&) {
+                                    return http::HttpReply{"text/plain", "page\n"};
+                                  }}};
+  const auto server = http::HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), pages, clock, security,
+                                              {.timeout = 600s, .probe_timeout = 600s})
                           .value();
   const uint16_t port = server->address().port;
   const auto probe = [&](const std::string& from) { return get(port, "/healthz", "localhost", "GET", from); };
@@ -202,8 +203,8 @@ TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
 
 TEST(HttpProbes, HaveAShortTime) {
   const SteadyClock clock;
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock, {},
-                                        {.timeout = 600s, .per_peer = 1, .probe_timeout = 100ms})
+  const auto server = http::HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock, {},
+                                              {.timeout = 600s, .per_peer = 1, .probe_timeout = 100ms})
                           .value();
   SlowConnections slow;
   slow.add(server->address().port, "127.0.0.1", 1);
@@ -214,7 +215,7 @@ TEST(HttpProbes, HaveAShortTime) {
 }
 
 TEST(ProbeSlots, TheOldestOfTheGreediestAddressLeavesForANewcomer) {
-  ProbeSlots slots;
+  gate::ProbeSlots slots;
   std::vector<std::string> left;
   const auto enter = [&](const std::string& peer, const std::string& name) {
     return slots.enter(peer, 4, 3, [&left, name] { left.push_back(name); });
@@ -252,12 +253,13 @@ class GuardedHttp : public testing::Test {
   }
   ~GuardedHttp() override { tracker_->stop(); }
   void start(bool tokens, bool tls, bool certificates = false) {
-    Security security;
+    gate::Security security;
     if (tls) security.tls = {path("tracker.pem"), path("tracker.key"), certificates ? path("ca.pem") : ""};
-    security.authority = Authority::make({tokens ? path("tokens") : "", certificates}, clock_).value();
+    security.authority = gate::Authority::make({tokens ? path("tokens") : "", certificates}, clock_).value();
     security.rejections = rejections_;
     server_ =
-        HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security).value();
+        http::HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security)
+            .value();
     port_ = server_->address().port;
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -279,7 +281,7 @@ class GuardedHttp : public testing::Test {
   // The answer for `page`, to an admin with a token or, with `client`, with this certificate; as far as the connection
   // got.
   std::string over_tls(const std::string& host, const std::string& page = "/api/whoami",
-                       const KeyPair* client = nullptr) const {
+                       const gate::KeyPair* client = nullptr) const {
     namespace asio = boost::asio;
     asio::io_context io;
     asio::ssl::context context(asio::ssl::context::tls_client);
@@ -306,11 +308,12 @@ class GuardedHttp : public testing::Test {
 
   const SteadyClock clock_;
   TemporaryFolder folder_;
-  const KeyPair ca_ = make_ca("a test").value();
-  const KeyPair certificate_ = make_certificate(ca_, {"tracker", "", {"lab.example", "127.0.0.1"}, true}).value();
-  const std::shared_ptr<Rejections> rejections_ = std::make_shared<Rejections>(clock_);
+  const gate::KeyPair ca_ = gate::make_ca("a test").value();
+  const gate::KeyPair certificate_ =
+      gate::make_certificate(ca_, {"tracker", "", {"lab.example", "127.0.0.1"}, true}).value();
+  const std::shared_ptr<gate::Rejections> rejections_ = std::make_shared<gate::Rejections>(clock_);
   std::unique_ptr<TrackerServer> tracker_;
-  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<http::HttpServer> server_;
   uint16_t port_ = 0;
 };
 
@@ -403,9 +406,9 @@ TEST_F(GuardedHttp, ProbesOverTlsAreAnsweredBesideConnectionsThatSayNothing) {
 
 TEST_F(GuardedHttp, WithCertificatesAloneABrowserShowsOne) {
   start(false, true, true);
-  const KeyPair lab1 = make_certificate(ca_, {"lab1", "agent"}).value(),
-                nobody = make_certificate(ca_, {"lab1", ""}).value();
-  const KeyPair foreign = make_certificate(make_ca("another").value(), {"boss", "admin"}).value();
+  const gate::KeyPair lab1 = gate::make_certificate(ca_, {"lab1", "agent"}).value(),
+                      nobody = gate::make_certificate(ca_, {"lab1", ""}).value();
+  const gate::KeyPair foreign = gate::make_certificate(gate::make_ca("another").value(), {"boss", "admin"}).value();
   EXPECT_THAT(over_tls("localhost"), StartsWith("HTTP/1.1 401")) << "a token is none";
   EXPECT_THAT(over_tls("localhost", "/healthz"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(over_tls("localhost", "/api/whoami", &lab1), HasSubstr(R"({"role":"agent"})"));
@@ -415,20 +418,20 @@ TEST_F(GuardedHttp, WithCertificatesAloneABrowserShowsOne) {
 
 TEST(ParseQuery, DecodesPairsAndLeavesOutWhatIsMalformed) {
   using Query = std::map<std::string, std::string>;
-  EXPECT_EQ(parse_query("key=lab1%2Fcpu&x=a+b&x=second"), (Query{{"key", "lab1/cpu"}, {"x", "a b"}}));
-  EXPECT_EQ(parse_query("&&none&bad=%4&worse=%zz&signed=%-1&end=%&ok="), (Query{{"ok", ""}}));
+  EXPECT_EQ(http::parse_query("key=lab1%2Fcpu&x=a+b&x=second"), (Query{{"key", "lab1/cpu"}, {"x", "a b"}}));
+  EXPECT_EQ(http::parse_query("&&none&bad=%4&worse=%zz&signed=%-1&end=%&ok="), (Query{{"ok", ""}}));
 }
 
 TEST(HostAllowed, LoopbackTheListenedHostAndAddressesOfAWildcard) {
   const auto local = wire::Address::parse("127.0.0.1:9191").value();
   for (const char* host : {"localhost", "localhost:9191", "127.0.0.1:1", "[::1]:9191", "[::1]"})
-    EXPECT_TRUE(host_allowed(host, local)) << host;
+    EXPECT_TRUE(http::host_allowed(host, local)) << host;
   for (const char* host : {"", "evil.example", "127.0.0.1.evil.example", "10.0.0.1", "localhost:x"})
-    EXPECT_FALSE(host_allowed(host, local)) << host;
-  EXPECT_TRUE(host_allowed("board.lan:9191", wire::Address::parse("board.lan:9191").value()));
+    EXPECT_FALSE(http::host_allowed(host, local)) << host;
+  EXPECT_TRUE(http::host_allowed("board.lan:9191", wire::Address::parse("board.lan:9191").value()));
   const auto any = wire::Address::parse("0.0.0.0:9191").value();
-  EXPECT_TRUE(host_allowed("10.0.0.1:9191", any));
-  EXPECT_FALSE(host_allowed("evil.example", any));
+  EXPECT_TRUE(http::host_allowed("10.0.0.1:9191", any));
+  EXPECT_FALSE(http::host_allowed("evil.example", any));
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <map>
 
+#include "rpc/gate/certificates.h"
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/fleet_file.h"
 #include "rpc/wire/access/pem.h"
 #include "tests/fakes/eventually.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/unit/tracker/tracker_program.h"
-#include "tracker/gate/certificates.h"
 
 namespace hone::tracker {
 namespace {
@@ -105,23 +105,23 @@ class InitTls : public testing::Test {
   void make_ending(int days) const {
     ASSERT_EQ(init("--host localhost --agent lab1").code, 0);
     const wire::UnixSeconds from = wire::wall_clock() - 1000 * kDay, until = wire::wall_clock() + days * kDay;
-    const auto ca = make_ca("Hone fleet", {from, until}).value();
+    const auto ca = gate::make_ca("Hone fleet", {from, until}).value();
     write("ca.pem", ca.certificate);
     write("ca.key", ca.key);
-    const auto own = make_certificate(ca, {.common_name = "tracker",
-                                           .organization = "",
-                                           .hosts = {"localhost", "127.0.0.1"},
-                                           .server = true,
-                                           .key = read("tracker.key"),
-                                           .validity = {from, until}})
+    const auto own = gate::make_certificate(ca, {.common_name = "tracker",
+                                                 .organization = "",
+                                                 .hosts = {"localhost", "127.0.0.1"},
+                                                 .server = true,
+                                                 .key = read("tracker.key"),
+                                                 .validity = {from, until}})
                          .value();
     write("tracker.pem", own.certificate);
     for (const auto& [file, name, role] :
          {std::tuple{"admin", "admin", "admin"}, {"tuner", "tuner", "tuner"}, {"agent-lab1", "lab1", "agent"}})
-      write(file + std::string(".pem"), make_certificate(ca, {.common_name = name,
-                                                              .organization = role,
-                                                              .key = read(file + std::string(".key")),
-                                                              .validity = {from, until}})
+      write(file + std::string(".pem"), gate::make_certificate(ca, {.common_name = name,
+                                                                    .organization = role,
+                                                                    .key = read(file + std::string(".key")),
+                                                                    .validity = {from, until}})
                                             ->certificate);
   }
   std::string tracker_flags(const std::string& client_ca = "ca.pem") const {
@@ -173,7 +173,7 @@ TEST_F(InitTls, EachHasOneFileThatLetsItIn) {
     EXPECT_EQ(fleet->role, role);
     EXPECT_EQ(fleet->name, name);
     EXPECT_EQ(fleet->trackers.front().text(), "localhost:7000");
-    EXPECT_EQ(fleet->trackers.size(), hosts_of(read("tracker.pem")).size());
+    EXPECT_EQ(fleet->trackers.size(), gate::hosts_of(read("tracker.pem")).size());
     EXPECT_EQ(fleet->credentials.ca, read("ca.pem"));
     EXPECT_EQ(fleet->credentials.certificate, read(file + std::string(".pem")));
     EXPECT_EQ(fleet->credentials.key, read(file + std::string(".key")));
@@ -200,16 +200,16 @@ TEST_F(InitTls, EachHasOneFileThatLetsItIn) {
 
 TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
   ASSERT_EQ(init("--host localhost --agent lab1").code, 0);
-  const auto ca = KeyPair{read("ca.pem"), read("ca.key")};
+  const auto ca = gate::KeyPair{read("ca.pem"), read("ca.key")};
   const wire::UnixSeconds now = wire::wall_clock();
-  const auto old = make_certificate(ca, {.common_name = "tracker",
-                                         .organization = "",
-                                         .hosts = {"localhost", "127.0.0.1"},
-                                         .server = true,
-                                         .key = read("tracker.key"),
-                                         .validity = {now - 700 * kDay, now - kDay}});
+  const auto old = gate::make_certificate(ca, {.common_name = "tracker",
+                                               .organization = "",
+                                               .hosts = {"localhost", "127.0.0.1"},
+                                               .server = true,
+                                               .key = read("tracker.key"),
+                                               .validity = {now - 700 * kDay, now - kDay}});
   write("tracker.pem", old->certificate);
-  write("foreign.pem", make_ca("another").value().certificate);
+  write("foreign.pem", gate::make_ca("another").value().certificate);
   std::filesystem::permissions(path("tracker.key"), std::filesystem::perms::group_read,
                                std::filesystem::perm_options::add);
   std::filesystem::permissions(path("tracker.pem"), std::filesystem::perms::group_read,
@@ -233,7 +233,7 @@ TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
     }
   }
   EXPECT_EQ(all().size(), before.size()) << "nothing is left behind";
-  EXPECT_THAT(hosts_of(read("tracker.pem")), testing::ElementsAre("new.example", "localhost", "127.0.0.1"));
+  EXPECT_THAT(gate::hosts_of(read("tracker.pem")), testing::ElementsAre("new.example", "localhost", "127.0.0.1"));
   EXPECT_NE(std::filesystem::status(path("tracker.pem")).permissions() & std::filesystem::perms::group_read,
             std::filesystem::perms::none)
       << "who could read it can";
@@ -259,8 +259,8 @@ TEST_F(InitTls, RenewMakesANewCaWhereTheOldOneEndsTooSoonAndKeepsItBeside) {
   EXPECT_EQ(read("tokens"), tokens);
   EXPECT_EQ(read("agent-lab1.key"), key);
   EXPECT_GT(end_of("ca.pem"), wire::wall_clock() + 3000 * kDay);
-  EXPECT_TRUE(is_signed_by(read("agent-lab1.pem"), read("ca.pem")));
-  EXPECT_FALSE(is_signed_by(read("agent-lab1.pem"), old_ca));
+  EXPECT_TRUE(gate::is_signed_by(read("agent-lab1.pem"), read("ca.pem")));
+  EXPECT_FALSE(gate::is_signed_by(read("agent-lab1.pem"), old_ca));
   Program tracker(words_of(tracker_flags()));
   EXPECT_EQ(ask(tracker).code, 0);
   std::filesystem::copy_file(path("agent-lab1.key"), path("undistributed.key"));

@@ -20,12 +20,12 @@ struct BookFixture {
   wire::SessionOpen spec{wire::kProtocolVersion, wire::Uuid::random()};
 
   /// Empty when the session may be opened.
-  std::string refusal(const Tenant& tenant = {}) {
+  std::string refusal(const gate::Tenant& tenant = {}) {
     auto admitted = book.admit(spec, tenant);
     const auto* refused = std::get_if<wire::Refused>(&admitted);
     return refused ? refused->reason : "";
   }
-  Session& open(ConnectionId connection, const Tenant& tenant = {}) {
+  Session& open(ConnectionId connection, const gate::Tenant& tenant = {}) {
     return book.open(spec, connection, tenant, std::get<JobBook::Admitted>(book.admit(spec, tenant)));
   }
 };
@@ -71,7 +71,7 @@ TEST(JobBook, AJobsBudgetHasTheTimeOfItsReference) {
 
 TEST(JobBook, RefusesAnotherTokenAndWhatAnAdministratorEnded) {
   BookFixture f;
-  const Tenant ours{"tuner ours"}, theirs{"tuner theirs"};
+  const gate::Tenant ours{"tuner ours"}, theirs{"tuner theirs"};
   f.open(1, ours);
   EXPECT_EQ(f.refusal(ours), "");
   EXPECT_THAT(f.refusal(theirs), HasSubstr("belongs to another token"));
