@@ -612,8 +612,9 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   };
   const auto add_access = [&](CommandLine& command) {
     command
-        .add_option("--auth", p.access.auth_file,
-                    "say who asks, over the network: a file, readable by its owner alone, with USER:PASSWORD or a token")
+        .add_option(
+            "--auth", p.access.auth_file,
+            "say who asks, over the network: a file, readable by its owner alone, with USER:PASSWORD or a token")
         .type_name("FILE");
     command
         .add_option("--tls-ca", p.access.ca_file,
