@@ -14,14 +14,13 @@ class RegistryPlace final : public db::PackagePlace {
       : access_(std::move(access)),
         root_("/v2/" + repository),
         tag_(std::move(tag)),
-        name_(fmt::format("{}/{}{}", access_.client->server().host_header(), repository, tag_ == "latest" ? "" : ":" + tag_)) {
-  }
+        name_(fmt::format("{}/{}{}", access_.client->server().host_header(), repository,
+                          tag_ == "latest" ? "" : ":" + tag_)) {}
 
   const std::string& name() const override { return name_; }
 
   StatusOr<std::string> manifest() override {
-    return read_page(access_, root_ + "/manifests/" + tag_, std::string(db::kManifestType),
-                     db::kMostManifestBytes);
+    return read_page(access_, root_ + "/manifests/" + tag_, std::string(db::kManifestType), db::kMostManifestBytes);
   }
 
   Status blob(const db::BlobRef& blob, const std::function<Status(std::string_view)>& take) override {
@@ -85,8 +84,7 @@ class RegistryPlace final : public db::PackagePlace {
 
 }  // namespace
 
-std::unique_ptr<db::PackagePlace> registry_place(Access access, const std::string& repository,
-                                                 const std::string& tag) {
+std::unique_ptr<db::PackagePlace> registry_place(Access access, const std::string& repository, const std::string& tag) {
   return std::make_unique<RegistryPlace>(std::move(access), repository, tag);
 }
 

@@ -14,10 +14,11 @@ namespace hone::packages {
 /// A server, and how it is asked.
 struct Access {
   std::unique_ptr<http::HttpClient> client;
-  std::string authorization = {};                ///< the header's value; empty: none
-  std::chrono::milliseconds patience{30'000};    ///< for an answer, beside the time that its bytes take
+  std::string authorization = {};              ///< the header's value; empty: none
+  std::chrono::milliseconds patience{30'000};  ///< for an answer, beside the time that its bytes take
 
-  /// A request with these and no more than `most` bytes of answer, for which a slow line (256 KiB a second) has the time.
+  /// A request with these and no more than `most` bytes of answer, for which a slow line (256 KiB a second) has the
+  /// time.
   http::ClientRequest request(const std::string& method, const std::string& path, int64_t most) const;
 };
 

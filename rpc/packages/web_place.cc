@@ -58,8 +58,7 @@ class WebPlace final : public db::PackagePlace {
   const std::string& name() const override { return name_; }
 
   StatusOr<std::string> manifest() override {
-    HONE_ASSIGN_OR_RETURN(const std::string index,
-                          read_page(access_, "/index.json", "", db::kMostManifestBytes));
+    HONE_ASSIGN_OR_RETURN(const std::string index, read_page(access_, "/index.json", "", db::kMostManifestBytes));
     StatusOr<db::BlobRef> ref = db::parse_index(index);
     if (!ref.ok()) return absl::InvalidArgumentError(fmt::format("{}: {}", name_, message_of(ref.status())));
     return db::read_blob(*this, *ref);
@@ -82,8 +81,6 @@ class WebPlace final : public db::PackagePlace {
 
 }  // namespace
 
-std::unique_ptr<db::PackagePlace> web_place(Access access) {
-  return std::make_unique<WebPlace>(std::move(access));
-}
+std::unique_ptr<db::PackagePlace> web_place(Access access) { return std::make_unique<WebPlace>(std::move(access)); }
 
 }  // namespace hone::packages

@@ -119,8 +119,8 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
-        **options.of_threads(threads), **options.plain(target=target, db=db, lock=lock, locked=locked, denormals=denormals),
-        "assume_finite": bool(assume_finite), "check": bool(check),
+        **options.of_threads(threads), **options.plain(target=target, db=db, lock=lock, locked=locked),
+        **options.plain(denormals=denormals), "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)
     folder = tempfile.mkdtemp(prefix="hone-")

@@ -10,7 +10,8 @@ _NAMED = {
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
     "db": "db", "lock": "lock", "locked": "locked", "quantize": "quantize", "calibrate": "calibrate",
-    "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize", "operators": "operators",
+    "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device",
+    "optimize": "optimize", "operators": "operators",
 }
 
 # A flag, and no part of a path; its value ends where the text goes on, perhaps behind `:`, `;` or `,`.
