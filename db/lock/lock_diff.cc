@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/short_hash.h"
 #include "base/text.h"
@@ -29,12 +28,27 @@ class Comparison {
     });
   }
 
+  // A flag that both have once with its two values; others as gone or new.
   void options(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-    const std::set<std::string> x(a.begin(), a.end()), y(b.begin(), b.end());
-    for (const std::string& option : x)
-      if (!y.count(option)) lines.push_back("option gone: " + clean_line(option));
-    for (const std::string& option : y)
-      if (!x.count(option)) lines.push_back("option new: " + clean_line(option));
+    using Values = std::vector<std::string>;
+    const auto by_flag = [](const Values& options, const Values& others) {
+      std::map<std::string, std::vector<std::string>> out;
+      for (const std::string& option : options)
+        if (std::find(others.begin(), others.end(), option) == others.end()) {
+          const size_t blank = option.find(' ');
+          out[option.substr(0, blank)].push_back(blank == std::string::npos ? "" : option.substr(blank + 1));
+        }
+      return out;
+    };
+    const auto told = [&](const char* how, const std::string& flag, const std::vector<std::string>* values) {
+      for (const std::string& value : values ? *values : std::vector<std::string>())
+        lines.push_back(
+            fmt::format("option {}: {}{}{}", how, clean_line(flag), value.empty() ? "" : " ", clean_line(value)));
+    };
+    both(by_flag(a, b), by_flag(b, a), [&](const std::string& flag, const Values* x, const Values* y) {
+      if (x && y && x->size() == 1 && y->size() == 1) return texts("option " + clean_line(flag), (*x)[0], (*y)[0]);
+      told("gone", flag, x), told("new", flag, y);
+    });
   }
 
   // Calls `each` with each key of two sorted maps, and the values there; null: it has none.

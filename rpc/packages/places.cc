@@ -12,8 +12,6 @@
 namespace hone::packages {
 namespace {
 
-constexpr auto kTransferTimeout = std::chrono::minutes(10);  // 256 MiB at 3.5 Mbit/s
-
 Status bad_source(const std::string& source, const std::string& why) {
   return absl::InvalidArgumentError(fmt::format("{}: {}", source, why));
 }
@@ -32,8 +30,11 @@ bool is_repository(const std::string& name) {
 }
 
 bool is_tag(const std::string& tag) {
-  const auto good = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; };
-  return !tag.empty() && tag.size() <= 128 && tag[0] != '.' && tag[0] != '-' && std::all_of(tag.begin(), tag.end(), good);
+  const auto good = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+  };
+  return !tag.empty() && tag.size() <= 128 && tag[0] != '.' && tag[0] != '-' &&
+         std::all_of(tag.begin(), tag.end(), good);
 }
 
 // A secret file with `USER:PASSWORD`, or with a token.
@@ -55,14 +56,14 @@ StatusOr<std::unique_ptr<db::PackagePlace>> connect(const std::string& source, c
   files.ca = access.ca_file;
   http::ClientOptions options;
   HONE_ASSIGN_OR_RETURN(options.credentials, wire::load_credentials(files));
-  options.timeout = kTransferTimeout;
   HONE_ASSIGN_OR_RETURN(std::string authorized, authorization(access.auth_file));
   if (http::is_url(source)) {
     HONE_ASSIGN_OR_RETURN(const http::Url url, http::Url::parse(source));
     HONE_ASSIGN_OR_RETURN(auto client, http::HttpClient::make(url, std::move(options)));
-    return web_place(std::move(client), std::move(authorized));
+    return web_place({std::move(client), std::move(authorized)});
   }
-  if (source.find("://") != std::string::npos) return bad_source(source, "allowed are https://, and http:// on loopback");
+  if (source.find("://") != std::string::npos)
+    return bad_source(source, "allowed are https://, and http:// on loopback");
   const size_t slash = source.find('/');
   std::string name = source.substr(slash + 1), tag = "latest";
   if (const size_t colon = name.find(':'); colon != std::string::npos) tag = name.substr(colon + 1), name.resize(colon);
@@ -74,7 +75,7 @@ StatusOr<std::unique_ptr<db::PackagePlace>> connect(const std::string& source, c
     HONE_ASSIGN_OR_RETURN(url, http::Url::parse("http://" + host));
   }
   HONE_ASSIGN_OR_RETURN(auto client, http::HttpClient::make(url, std::move(options)));
-  return registry_place(std::move(client), std::move(authorized), name, tag);
+  return registry_place({std::move(client), std::move(authorized)}, name, tag);
 }
 
 }  // namespace hone::packages

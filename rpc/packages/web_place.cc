@@ -4,8 +4,8 @@
 
 namespace hone::packages {
 
-Status unexpected(const http::HttpClient& client, const std::string& path, const http::ClientAnswer& answer) {
-  const std::string where = client.server().text() + path;
+Status unexpected(const Access& access, const std::string& path, const http::ClientAnswer& answer) {
+  const std::string where = access.client->server().text() + path;
   switch (answer.status) {
     case 401:
     case 403:
@@ -23,46 +23,42 @@ Status unexpected(const http::HttpClient& client, const std::string& path, const
   }
 }
 
-namespace {
-
-http::ClientRequest request_of(const std::string& authorization, const std::string& path, int64_t most) {
+http::ClientRequest Access::request(const std::string& method, const std::string& path, int64_t most) const {
+  constexpr int64_t kBytesInMs = 256 * 1024 / 1000;
   http::ClientRequest r;
-  r.path = path, r.most_bytes = static_cast<size_t>(most);
+  r.method = method, r.path = path, r.most_bytes = static_cast<size_t>(most);
+  r.timeout = patience + std::chrono::milliseconds(most / kBytesInMs);
   if (!authorization.empty()) r.headers["Authorization"] = authorization;
   return r;
 }
 
-}  // namespace
-
-StatusOr<std::string> read_page(http::HttpClient& client, const std::string& authorization, const std::string& path,
-                                const std::string& accept, int64_t most) {
-  http::ClientRequest r = request_of(authorization, path, most);
+StatusOr<std::string> read_page(const Access& access, const std::string& path, const std::string& accept,
+                                int64_t most) {
+  http::ClientRequest r = access.request("GET", path, most);
   if (!accept.empty()) r.headers["Accept"] = accept;
-  HONE_ASSIGN_OR_RETURN(http::ClientAnswer answer, client.send(r));
-  if (answer.status != 200) return unexpected(client, path, answer);
+  HONE_ASSIGN_OR_RETURN(http::ClientAnswer answer, access.client->send(r));
+  if (answer.status != 200) return unexpected(access, path, answer);
   return std::move(answer.body);
 }
 
-Status stream_page(http::HttpClient& client, const std::string& authorization, const std::string& path, int64_t most,
+Status stream_page(const Access& access, const std::string& path, int64_t most,
                    const std::function<Status(std::string_view)>& take) {
-  http::ClientRequest r = request_of(authorization, path, most);
+  http::ClientRequest r = access.request("GET", path, most);
   r.sink = take;
-  HONE_ASSIGN_OR_RETURN(const http::ClientAnswer answer, client.send(r));
-  return answer.status == 200 ? absl::OkStatus() : unexpected(client, path, answer);
+  HONE_ASSIGN_OR_RETURN(const http::ClientAnswer answer, access.client->send(r));
+  return answer.status == 200 ? absl::OkStatus() : unexpected(access, path, answer);
 }
 
 namespace {
 
 class WebPlace final : public db::PackagePlace {
  public:
-  WebPlace(std::unique_ptr<http::HttpClient> client, std::string authorization)
-      : client_(std::move(client)), authorization_(std::move(authorization)), name_(client_->server().text()) {}
+  explicit WebPlace(Access access) : access_(std::move(access)), name_(access_.client->server().text()) {}
 
   const std::string& name() const override { return name_; }
 
   StatusOr<std::string> manifest() override {
-    HONE_ASSIGN_OR_RETURN(const std::string index,
-                          read_page(*client_, authorization_, "/index.json", "", db::kMostManifestBytes));
+    HONE_ASSIGN_OR_RETURN(const std::string index, read_page(access_, "/index.json", "", db::kMostManifestBytes));
     StatusOr<db::BlobRef> ref = db::parse_index(index);
     if (!ref.ok()) return absl::InvalidArgumentError(fmt::format("{}: {}", name_, message_of(ref.status())));
     return db::read_blob(*this, *ref);
@@ -70,7 +66,7 @@ class WebPlace final : public db::PackagePlace {
 
   Status blob(const db::BlobRef& blob, const std::function<Status(std::string_view)>& take) override {
     // One more than it may have: the reader says that there are too many.
-    return stream_page(*client_, authorization_, "/blobs/sha256/" + blob.sha256, blob.size + 1, take);
+    return stream_page(access_, "/blobs/sha256/" + blob.sha256, blob.size + 1, take);
   }
 
   Status put(const std::vector<NewBlob>&, const std::string&, const db::PackageStatement&) override {
@@ -79,14 +75,12 @@ class WebPlace final : public db::PackagePlace {
   }
 
  private:
-  const std::unique_ptr<http::HttpClient> client_;
-  const std::string authorization_, name_;
+  const Access access_;
+  const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<db::PackagePlace> web_place(std::unique_ptr<http::HttpClient> client, std::string authorization) {
-  return std::make_unique<WebPlace>(std::move(client), std::move(authorization));
-}
+std::unique_ptr<db::PackagePlace> web_place(Access access) { return std::make_unique<WebPlace>(std::move(access)); }
 
 }  // namespace hone::packages

@@ -34,7 +34,7 @@ StatusOr<std::unique_ptr<BuildConfigs>> BuildConfigs::open(const BuildRequest& r
     HONE_RETURN_IF_ERROR(out->compare_with_lock());
     for (const db::LockedConfig& c : out->lock_.configs) out->locked_[{c.workload, c.target}] = &c;
     for (const db::LockedTime& t : out->lock_.times) out->times_[{t.workload, t.target}] = t.seconds;
-  } else if (r.config.empty()) {
+  } else if (!out->is_given()) {
     HONE_ASSIGN_OR_RETURN(out->hub_, db::TopHub::open(r.hub()));
   }
   return out;
@@ -72,7 +72,7 @@ StatusOr<ChosenConfig> BuildConfigs::choose(const Workload& w, const Target& tar
   if (is_locked()) return locked(w, target, space);
   StatusOr<ChosenConfig> chosen = [&]() -> StatusOr<ChosenConfig> {
     if (request_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-    if (!request_.config.empty()) {
+    if (is_given()) {
       ChosenConfig given{space.parse(request_.config), "given", ""};
       given.confidence = "given";
       return given;
@@ -104,7 +104,7 @@ Status BuildConfigs::prefetch(const std::vector<db::TeamKey>& keys) {
 }
 
 std::optional<double> BuildConfigs::measured(const Workload& w, const Target& target) {
-  if (!request_.config.empty()) return std::nullopt;
+  if (is_given()) return std::nullopt;
   const Key key(to_string(w), to_string(target));
   if (is_locked()) {
     const auto at = times_.find(key);

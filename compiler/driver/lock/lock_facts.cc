@@ -52,14 +52,15 @@ std::vector<std::string> options_of(const BuildRequest& r, const BuildPlace& pla
   if (!r.model.empty()) o.add("--optimize", std::to_string(r.optimize));
   o.add_each("--passes", r.passes, [](const UserPass& pass) { return pass.name; });
   o.add_each("--disable", r.disabled, itself);
-  o.add("--threads", threads_text(r.threads));
+  if (r.threads.size() > 1) o.add("--threads", threads_text(r.threads));  // else the target says it
   o.add("--denormals", std::string(name_of(place.denormals)));
   o.add_if("--assume-finite", r.assume_finite);
   o.add("--config", r.config);
   // Names in the artifact come from its own.
   const std::string form = r.emit.empty() ? "so" : r.emit;
   o.add("--emit", form);
-  o.add("-o", r.output.empty() ? "" : entry_name(r.output, r.model.empty() ? 'k' : 'm'));
+  if (const std::string& name = r.output.empty() ? r.model : r.output; !name.empty())
+    o.add("-o", entry_name(name, r.model.empty() ? 'k' : 'm'));
   o.add("--weights", last_part(r.weights));
   return o.words;
 }

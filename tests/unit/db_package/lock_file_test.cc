@@ -140,7 +140,7 @@ TEST(LockDiff, SaysWhatChangedLayerByLayer) {
   b.times.clear();
   b.artifact["m.so"] = sha256_hex("another");
   EXPECT_THAT(differences(a, b),
-              ElementsAre("hone: 0.9.0 -> 0.9.1", "option gone: --bind batch=4", "option new: --bind batch=8",
+              ElementsAre("hone: 0.9.0 -> 0.9.1", "option --bind: batch=4 -> batch=8",
                           std::string("layer gone: ") + kDense + ": tile=1",
                           "layer dense(m=8,n=8,k=8,dtype=f32,epilogue=none): tile=2 -> tile=4; record " +
                               sha256_hex("r").substr(0, 12) + " -> " + sha256_hex("other").substr(0, 12) +

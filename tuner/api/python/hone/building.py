@@ -55,6 +55,8 @@ def compile(
     denormals: Optional[str] = None,
     assume_finite: bool = False,
     db: Optional[Path] = None,
+    lock: Optional[Path] = None,
+    locked: Optional[Path] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
     operators: Any = None,
@@ -88,6 +90,9 @@ def compile(
         assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
             to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
+        lock: a file to write that says which record each layer took, and all else that decides the artifact's bytes.
+        locked: such a file, in place of the tophub: the same bytes, or BadInput with what is another. Give ``output``
+            the same name then.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
         operators: definitions of the model's own operators: of ``@hone.op``, and paths of save_operators().
@@ -114,8 +119,8 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
-        **options.of_threads(threads), **options.plain(target=target, db=db, denormals=denormals),
-        "assume_finite": bool(assume_finite), "check": bool(check),
+        **options.of_threads(threads), **options.plain(target=target, db=db, lock=lock, locked=locked),
+        **options.plain(denormals=denormals), "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)
     folder = tempfile.mkdtemp(prefix="hone-")

@@ -9,8 +9,9 @@ _NAMED = {
 }
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
-    "db": "db", "quantize": "quantize", "calibrate": "calibrate", "target": "target", "trials": "trials",
-    "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize", "operators": "operators",
+    "db": "db", "lock": "lock", "locked": "locked", "quantize": "quantize", "calibrate": "calibrate",
+    "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device",
+    "optimize": "optimize", "operators": "operators",
 }
 
 # A flag, and no part of a path; its value ends where the text goes on, perhaps behind `:`, `;` or `,`.
