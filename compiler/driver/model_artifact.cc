@@ -78,6 +78,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   options.weights_file = fs::path(request_.weights).filename().string();
   options.host = place_.host;
   options.in_c = request_.emit == "c";
+  options.header = fs::path(header_).filename().string();
   options.denormals = place_.denormals;
   options.assume_finite = request_.assume_finite;
   options.metadata = metadata;

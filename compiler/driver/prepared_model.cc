@@ -27,7 +27,10 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
   HONE_USER_CHECK(!q.type.empty() || (q.calibrate.empty() && q.ranges.empty() && q.keep.empty()))
       << "--calibrate, --ranges and --keep belong to --quantize int8";
   // Some minutes of the interpreter.
-  if (request.check && reader_.users()) reader_.users()->compared_work = 0x1p30;
+  if (UserOperators* users = reader_.users(); request.check && users) {
+    users->compared_work = 0x1p30;
+    users->is_checked = true;
+  }
 }
 
 PassContext PreparedModel::pass_context(FusionNotes& notes) const {

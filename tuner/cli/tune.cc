@@ -18,6 +18,7 @@
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/driver/users.h"
 #include "compiler/ops/extremes.h"
+#include "compiler/ops/user_operator.h"
 #include "tuner/cli/confirm_text.h"
 #include "tuner/cli/next_commands.h"
 #include "tuner/cli/report.h"
@@ -43,7 +44,8 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   users_of(f, operators);  // for texts of workloads
-  const std::string given = flags_of_models_alone(f);
+  const bool is_of_user = is_user_operator(f.workload.empty() ? f.task : f.workload);
+  const std::string given = flags_of_models_alone(f, is_of_user || !f.tasks.empty());
   HONE_USER_CHECK(given.empty()) << given << ": these belong to --model";
   HONE_USER_CHECK(f.quantize.calibrate.empty() && !f.denormals && !f.assume_finite && !f.print_tasks)
       << "--ranges, --denormals, --assume-finite and --print-tasks belong to --model";

@@ -41,6 +41,18 @@ def _file_of(model, folder):
     return path
 
 
+def _check_form(flags):
+    """Raises where `flags` ask for something else than the shared object that compile() opens."""
+    words = [*flags, ""]
+    for word, following in zip(words, words[1:]):
+        kind = following if word == "--emit" else word[len("--emit="):] if word.startswith("--emit=") else "so"
+        if kind != "so":
+            raise ValueError(
+                f"flags: --emit {kind}: compile() makes a shared object; hone.emit() gives a graph's text, "
+                "hone.save_operators() writes operators, and python3 -m hone compile whatever tensorc does"
+            )
+
+
 def compile(
     model: Any,
     output: Optional[Path] = None,
@@ -123,6 +135,7 @@ def compile(
         **options.plain(denormals=denormals), "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)
+    _check_form(flags)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
@@ -185,7 +198,7 @@ def emit(
         target, bind, bind_data, shapes, model_batch, formats: of the model.
         operators, replace, passes, optimize, flags: of the build.
     """
-    if what != "graph" and not what.startswith("graph:after="):
+    if what != "graph" and not (what.startswith("graph:after=") and what != "graph:after="):
         raise ValueError(f"{what!r} is no graph; 'graph' and 'graph:after=PASS' are")
     own = Passes(passes)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:
