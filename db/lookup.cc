@@ -58,19 +58,19 @@ StatusOr<std::unique_ptr<TopHub>> TopHub::open(const HubOptions& options) {
   std::vector<Link>& links = hub->links_;
   hub->least_ = options.least;
   std::error_code ec;
-  if (!options.db_file.empty()) links.push_back({file_source(options.db_file, FileKind::kTophub)});
+  if (!options.db_file.empty()) links.push_back({file_source(options.db_file, SourceFile::kTophub)});
   if (!options.user_db.empty() && fs::exists(options.user_db, ec) &&
       !fs::equivalent(options.user_db, options.db_file, ec))
-    links.push_back({file_source(options.user_db, FileKind::kTophub)});
+    links.push_back({file_source(options.user_db, SourceFile::kTophub)});
   if (!links.empty()) {
     hub->is_first_a_file_ = true;
     HONE_RETURN_IF_ERROR(links[0].source->open());
   }
   if (options.team) links.push_back({options.team, /*is_team=*/true});
   for (const std::string& path : files_in(options.packages_dir, ".db"))
-    links.push_back({file_source(path, FileKind::kPackage)});
+    links.push_back({file_source(path, SourceFile::kPackage)});
   for (const std::string& path : files_in(options.shipped_dir, ".jsonl"))
-    links.push_back({file_source(path, FileKind::kExport)});
+    links.push_back({file_source(path, SourceFile::kExport)});
   return hub;
 }
 

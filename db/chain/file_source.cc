@@ -15,7 +15,7 @@ namespace {
 
 class FileSource final : public Source {
  public:
-  FileSource(const std::string& path, FileKind kind, Trust trust) : path_(path), kind_(kind), trust_(trust) {}
+  FileSource(const std::string& path, SourceFile kind, Trust trust) : path_(path), kind_(kind), trust_(trust) {}
 
   std::string name() const override { return path_; }
   Status open() override { return opened(kTrials).status(); }
@@ -29,9 +29,10 @@ class FileSource final : public Source {
 
   // A session that ran on a file has batches there, which no import brings.
   StatusOr<Trust> trust(const BestRow& row, std::string_view) override {
-    if (kind_ != FileKind::kTophub) return trust_;
+    if (kind_ != SourceFile::kTophub) return trust_;
+    if (row.session == last_session_) return last_trust_;  // most rows are of few sessions
     const auto known = ran_here_.find(row.session);
-    if (known != ran_here_.end()) return known->second ? Trust::kHere : trust_;
+    if (known != ran_here_.end()) return remember(row.session, known->second);
     HONE_ASSIGN_OR_RETURN(Store* const store, opened(kTrials));
     HONE_ASSIGN_OR_RETURN(Statement q,
                           store->database().cached("SELECT EXISTS (SELECT 1 FROM batches b JOIN sessions s "
@@ -40,7 +41,7 @@ class FileSource final : public Source {
     HONE_RETURN_IF_ERROR(q.step().status());
     const bool ran_here = q.integer(0) != 0;
     ran_here_.emplace(row.session, ran_here);
-    return ran_here ? Trust::kHere : trust_;
+    return remember(row.session, ran_here);
   }
 
   StatusOr<std::vector<std::string>> other_targets(const std::string& workload, const std::string& target) override {
@@ -58,7 +59,7 @@ class FileSource final : public Source {
     HONE_ASSIGN_OR_RETURN(std::optional<ChoiceRow> choice,
                           store->choices().find(best.workload, best.target, best.space, best.config));
     if (!choice) return std::nullopt;
-    return FoundChoice{*std::move(choice), kind_ == FileKind::kTophub ? Trust::kHere : trust_};
+    return FoundChoice{*std::move(choice), kind_ == SourceFile::kTophub ? Trust::kHere : trust_};
   }
 
   StatusOr<std::optional<PriorRow>> prior(const std::string& target_kind, const std::string& schema) override {
@@ -75,8 +76,13 @@ class FileSource final : public Source {
  private:
   enum Part { kTrials, kPriors };  // those of an export are parsed apart
 
+  Trust remember(const std::string& session, bool ran_here) {
+    last_session_ = session;
+    return last_trust_ = ran_here ? Trust::kHere : trust_;
+  }
+
   StatusOr<Store*> opened(Part part) {
-    std::unique_ptr<Store>& store = stores_[kind_ == FileKind::kExport ? part : kTrials];
+    std::unique_ptr<Store>& store = stores_[kind_ == SourceFile::kExport ? part : kTrials];
     if (!store) {
       HONE_ASSIGN_OR_RETURN(store, open_part(part));
     }
@@ -84,11 +90,11 @@ class FileSource final : public Source {
   }
 
   StatusOr<std::unique_ptr<Store>> open_part(Part part) const {
-    if (kind_ == FileKind::kTophub) return open_for_reading(path_);
+    if (kind_ == SourceFile::kTophub) return open_for_reading(path_);
     OpenOptions options;
-    options.mode = kind_ == FileKind::kPackage ? OpenMode::kImmutable : OpenMode::kMemory;
+    options.mode = kind_ == SourceFile::kPackage ? OpenMode::kImmutable : OpenMode::kMemory;
     HONE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::open(path_, options));
-    if (kind_ == FileKind::kExport) {
+    if (kind_ == SourceFile::kExport) {
       std::ifstream in(path_);
       if (!in) return database_error(fmt::format("{} cannot be read", path_));
       // Installed with the program, and read where a board's clock may not have been set yet.
@@ -99,15 +105,17 @@ class FileSource final : public Source {
   }
 
   const std::string path_;
-  const FileKind kind_;
+  const SourceFile kind_;
   const Trust trust_;
   std::unique_ptr<Store> stores_[2];                // by Part, opened when first asked; a database has but the first
   std::unordered_map<std::string, bool> ran_here_;  // by session
+  std::string last_session_;                        // of these, with its answer
+  Trust last_trust_ = Trust::kElsewhere;
 };
 
 }  // namespace
 
-std::unique_ptr<Source> file_source(const std::string& path, FileKind kind, Trust trust) {
+std::unique_ptr<Source> file_source(const std::string& path, SourceFile kind, Trust trust) {
   return std::make_unique<FileSource>(path, kind, trust);
 }
 

@@ -8,7 +8,7 @@
 
 namespace hone::db {
 
-enum class FileKind : uint8_t {
+enum class SourceFile : uint8_t {
   kTophub,   ///< a database that others may be writing
   kPackage,  ///< a database that nobody changes
   kExport,   ///< JSON lines; read when first asked
@@ -16,6 +16,6 @@ enum class FileKind : uint8_t {
 
 /// The file at `path`, opened when first asked, whose errors it then gives at each question. `trust`: of its rows where
 /// no session on this very file measured them. A prefetch() opens nothing.
-std::unique_ptr<Source> file_source(const std::string& path, FileKind kind, Trust trust = Trust::kElsewhere);
+std::unique_ptr<Source> file_source(const std::string& path, SourceFile kind, Trust trust = Trust::kElsewhere);
 
 }  // namespace hone::db

@@ -55,6 +55,7 @@ def compile(
     denormals: Optional[str] = None,
     assume_finite: bool = False,
     db: Optional[Path] = None,
+    tophub: Optional[str] = None,
     quantize: Optional[str] = None,
     calibrate: Optional[Path] = None,
     operators: Any = None,
@@ -88,6 +89,8 @@ def compile(
         assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
             to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
+        tophub: the URL of a team's tophub, which is asked behind the user's; None: what HONE_TOPHUB, or the file that
+            HONE_FLEET names, has. Credentials are words of ``flags``: ``["--fleet=ann.hone"]``.
         quantize: ``"int8"``, as ``tensorc`` has it.
         calibrate: of ``quantize``: a folder with samples, or a file with ranges.
         operators: definitions of the model's own operators: of ``@hone.op``, and paths of save_operators().
@@ -114,7 +117,7 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
-        **options.of_threads(threads), **options.plain(target=target, db=db, denormals=denormals),
+        **options.of_threads(threads), **options.plain(target=target, db=db, tophub=tophub, denormals=denormals),
         "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)

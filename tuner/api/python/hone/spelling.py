@@ -10,6 +10,7 @@ _NAMED = {
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
     "db": "db", "quantize": "quantize", "calibrate": "calibrate", "target": "target", "trials": "trials",
+    "tophub": "tophub",
     "seconds": "seconds", "tracker": "tracker", "device": "device", "optimize": "optimize", "operators": "operators",
 }
 
