@@ -1,5 +1,5 @@
-// The answers of a team's tophub, with the time of asking: a file of the user's, one for each URL and identity there, so
-// that builds ask once in a while, and go on where it does not answer.
+// The answers of a team's tophub, with the time of asking: a file of the user's, one for each URL and identity there,
+// so that builds ask once in a while, and go on where it does not answer.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ std::string answer_cache_folder(const std::string& xdg_cache_home, const std::st
 std::string answer_cache_folder();
 
 /// One thread at a time; several processes may have the same file. Nothing fails: a file that cannot be opened, read or
-/// written, is damaged, or that others could write, is left (or made anew), and memory serves this process instead. Rows
-/// have checksums, so that damage is never an answer.
+/// written, is damaged, or that others could write, is left (or made anew), and memory serves this process instead.
+/// Rows have checksums, so that damage is never an answer.
 class AnswerCache {
  public:
   /// `path`: empty for memory alone. Its folder is made (0700), the file too (0600).

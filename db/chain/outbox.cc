@@ -1,5 +1,6 @@
 #include "db/chain/outbox.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/key.h"
@@ -72,17 +73,19 @@ StatusOr<int64_t> Outbox::count(const std::string& hub) const {
   return q.integer(0);
 }
 
-StatusOr<RecordSet> Outbox::next(const std::string& hub, size_t most) const {
+StatusOr<RecordSet> Outbox::next(const std::string& hub, size_t most, size_t skip_trials, size_t skip_choices) const {
   RecordSet out;
-  HONE_ASSIGN_OR_RETURN(out.trials, store_.trials().unsent(hub, most));
+  HONE_ASSIGN_OR_RETURN(out.trials, store_.trials().unsent(hub, skip_trials + most));
+  out.trials.erase(out.trials.begin(),
+                   out.trials.begin() + static_cast<std::ptrdiff_t>(std::min(skip_trials, out.trials.size())));
   {
     HONE_ASSIGN_OR_RETURN(
         Statement q,
         store_.database().cached(
             "SELECT workload, target, space, config, instead_of, seconds, instead_seconds, created_at FROM "
             "choices WHERE id IN (SELECT choice FROM unsent_choices WHERE hub = ?1 ORDER BY choice LIMIT "
-            "?2) ORDER BY id"));
-    HONE_RETURN_IF_ERROR(q.bind(hub, most));
+            "?2 OFFSET ?3) ORDER BY id"));
+    HONE_RETURN_IF_ERROR(q.bind(hub, most, skip_choices));
     for (;;) {
       HONE_ASSIGN_OR_RETURN(const bool row, q.step());
       if (!row) break;

@@ -24,8 +24,9 @@ class Outbox {
 
   /// How many trials and choices wait.
   StatusOr<int64_t> count(const std::string& hub) const;
-  /// The first of them, with their sessions and the definitions that they name: `most` trials and as many choices.
-  StatusOr<RecordSet> next(const std::string& hub, size_t most) const;
+  /// The first of them behind those that are skipped, with their sessions and the definitions that they name: `most`
+  /// trials and as many choices.
+  StatusOr<RecordSet> next(const std::string& hub, size_t most, size_t skip_trials = 0, size_t skip_choices = 0) const;
   /// Forgets what next() gave.
   Status sent(const std::string& hub, const RecordSet& records);
 

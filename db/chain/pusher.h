@@ -16,8 +16,9 @@ namespace hone::db {
 /// How much was sent, and what waits.
 struct Pushed {
   int64_t trials = 0, choices = 0;  ///< that arrived
-  int64_t waiting = 0;              ///< that did not; they stay in the outbox
-  std::string why;                  ///< why the last try failed; empty: it did not
+  int64_t refused = 0;              ///< rows that the hub does not take, whoever brings them; they wait, too
+  int64_t waiting = 0;              ///< rows that did not arrive; they stay in the outbox
+  std::string why;                  ///< why the last try failed, or a row was refused; empty: none was
 };
 
 /// Sends all that waits in the outbox of `store` for `hub`, in parts, on this thread. Errors are the store's.

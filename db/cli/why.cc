@@ -80,6 +80,7 @@ Status sync_with_team(const std::string& db, bool all, RemoteHub& hub, bool json
     out << json_line(OrderedJson{{"hub", hub.name()},
                                  {"trials", pushed.trials},
                                  {"choices", pushed.choices},
+                                 {"refused", pushed.refused},
                                  {"waiting", pushed.waiting},
                                  {"why", pushed.why}})
         << '\n';

@@ -10,7 +10,7 @@
 
 namespace hone::db {
 
-class FakeTeamHub final : public RemoteHub {
+class FakeTeamHub : public RemoteHub {
  public:
   std::vector<TeamBest> bests;
   std::vector<TeamChoice> choices;

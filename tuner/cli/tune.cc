@@ -230,8 +230,52 @@ void share_time(TimePlan& plan, bool is_model, const std::optional<ModelNow>& no
 
 }  // namespace
 
-Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
+namespace {
+
+// Tells the team's tophub what the session confirmed, beside it and for a while behind it.
+class TeamNews {
+ public:
+  TeamNews(const TunerFlags& f, const std::string& db_path, const TimePlan& plan, const Events& events,
+           const TunerIo& io)
+      : name_(f.hub ? f.hub->name() : ""),
+        command_(sync_command(f, name_, db_path)),
+        plan_(plan),
+        events_(events),
+        io_(io) {
+    if (f.hub) pusher_.emplace(db_path, f.hub);
+  }
+  // However the session ends.
+  ~TeamNews() {
+    if (!pusher_) return;
+    // It goes on with the next session, so that nobody needs to wait for it.
+    constexpr double kLeast = 0.5, kMost = 10;
+    double seconds = plan_.is_limited() ? std::clamp(plan_.left(), kLeast, kMost) : kMost;
+    if (io_.interrupts && io_.interrupts() > 0) seconds = kLeast;
+    const db::Pushed pushed = pusher_->finish(seconds);
+    if (pushed.trials > 0)
+      events_.tell(fmt::format("{} confirmed trial{} went to {}", pushed.trials, pushed.trials == 1 ? "" : "s", name_));
+    if (pushed.waiting > 0)
+      events_.tell(fmt::format("{} did not go to {} yet{}; the next session sends them, or `{}`",
+                               pushed.waiting == 1 ? "1 record" : fmt::format("{} records", pushed.waiting), name_,
+                               pushed.why.empty() ? "" : fmt::format(" ({})", pushed.why), command_));
+  }
+  TeamNews(const TeamNews&) = delete;
+
+  db::Pusher* pusher() { return pusher_ ? &*pusher_ : nullptr; }
+
+ private:
+  const std::string name_, command_;
+  const TimePlan& plan_;
+  const Events& events_;
+  const TunerIo& io_;
+  std::optional<db::Pusher> pusher_;
+};
+
+}  // namespace
+
+Status tune(const OperatorTable& operators, const TunerFlags& given, const TunerIo& io) {
   const SteadyClock clock;
+  TunerFlags f = given;
   TimePlan plan(clock, clock.now(), f.seconds);
   const Events events{[&io](const std::string& line) { io.err << "tuner: " << clean_line(line) << std::endl; }};
   PhaseLine phase(events, clock, plan);
@@ -254,8 +298,14 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   }
   if (!f.plot.empty())
     if (const Status s = check_writable(f.plot); !s.ok()) return usage_error("--plot " + message_of(s));
+  if (!f.hub) {
+    HONE_ASSIGN_OR_RETURN(const Team team, open_team(f.team_flags, f.credentials, f.insecure));
+    f.hub = team.hub, f.team = team.source;
+    f.has_hub_credentials = team.hub != nullptr;
+  }
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
+  TeamNews news(f, store->path(), plan, events, io);
   if (f.make_workload) workloads.push_back({f.make_workload(place.target)});
   const std::string target = to_string(place.target);
   HostCores cores(clock);
@@ -265,17 +315,17 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     return std::make_unique<LineProgress>(io.err, io.terminal, clock, io.size);
   };
   const TuneServices services{operators, f,     events, new_progress, io.interrupts, place,
-                              *store,    cores, clock,  plan,         prior.model};
+                              *store,    cores, clock,  plan,         prior.model,   news.pusher()};
   ModelWork model;
   ModelBefore before;
   std::optional<ModelNow> now;
   if (is_model) {
-    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, events));
+    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, f.team, events));
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
         << "; the default of each is one";
-    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
+    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store, f.team));
     now = look_at_model(before, workloads, services, phase);
   }
   if (plan.is_limited() && now && now->build_seconds > plan.left())
@@ -283,7 +333,8 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
         fmt::format("one build of the model takes {:.1f} s, and {:.1f} s of --seconds are left: the whole is not timed",
                     now->build_seconds, plan.left()));
   if (begins_warm(f)) {
-    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store->path())));
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub,
+                          db::TopHub::open(db::usual_hub(store->path(), f.team)));
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
     events.tell(prior.line);
   }
@@ -313,7 +364,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     // With the new measurements its layers may be others; if the time is up it is not built.
     const Events said_before;
     if (plan.left() > 0) {
-      HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
+      HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, f.team, said_before));
     }
     HONE_RETURN_IF_ERROR(report_model(f, io, model.variants, before, tasks, *outcome, services, phase));
     const std::string rest = not_reached(f, *outcome, workloads, tasks, alternatives.not_measured);

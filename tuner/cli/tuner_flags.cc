@@ -54,9 +54,10 @@ Help tuner_help() {
                      {"Fleet",
                       {{"--fleet FILE", "measure on a fleet: a file of `tracker init-tls`, or HONE_FLEET"},
                        {"--tracker HOST:PORT", "measure on the fleet of this tracker; without both, here"},
-                       {"--device KEY", "choose a device, an agent or a label"}},
-                      {"--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure", "--weight",
-                       "--priority"}}},
+                       {"--device KEY", "choose a device, an agent or a label"},
+                       {"--tophub URL", "read a team's tophub, and tell it what is confirmed"}},
+                      {"--trust-tenant", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure",
+                       "--weight", "--priority"}}},
           .wants_words = true};
 }
 
@@ -97,6 +98,9 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
                 "search nothing: measure the configs that are known from elsewhere beside the defaults, those of the "
                 "dearest layers first, so that builds take what is faster here");
   add_fleet_flags(line, f, "measure on the fleet of this tracker, HOST:PORT or unix:PATH; without it and --fleet here");
+  add_team_flags(line, f.team_flags);
+  line.flag("--tophub").group("A fleet's device");
+  line.flag("--trust-tenant").group("A fleet's device");
   line.add_option("--weight", f.weight, "have this share of the tracker's devices, relative to other sessions")
       .check(number_from(0.01, 100.0))
       .capture_default_str();

@@ -126,6 +126,27 @@ TEST(Pusher, SendsInPartsAndKeepsWhatDoesNotArrive) {
   EXPECT_THAT(hub.pushed, SizeIs(3));
 }
 
+// A row that the hub does not take is left out, and nothing behind it waits for ever.
+TEST(Pusher, ARefusedRowHoldsUpNoOther) {
+  auto store = memory_store();
+  std::vector<TrialRow> trials;
+  for (int i = 0; i < 100; ++i) trials.push_back(confirmed_trial(i, 1e-3, "tile=" + std::to_string(i)));
+  store_and_note(*store, trials);
+  struct Picky : FakeTeamHub {
+    Status push(const RecordSet& records) override {
+      for (const TrialRow& t : records.trials)
+        if (t.config == "tile=42") return absl::InvalidArgumentError("trial 42 is not believed");
+      return FakeTeamHub::push(records);
+    }
+  } hub;
+  const Pushed pushed = *push_unsent(*store, hub);
+  EXPECT_EQ(pushed.trials, 99);
+  EXPECT_EQ(pushed.refused, 1);
+  EXPECT_EQ(pushed.waiting, 1) << "a later service may take it";
+  EXPECT_EQ(pushed.why, "trial 42 is not believed");
+  EXPECT_EQ(push_unsent(*store, hub)->trials, 0);
+}
+
 TEST(Pusher, WorksBesideASession) {
   TempFolder folder;
   auto store = open_store(folder / "own.db");

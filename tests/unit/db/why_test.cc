@@ -55,8 +55,10 @@ TEST(Why, NamesEveryRowAndItsFate) {
   theirs.row.config = "tile=9";
   c.hub->bests = {theirs};
   EXPECT_EQ(c.run({"why", kDense, std::string("--target=") + kTarget}).text, "");
-  EXPECT_THAT(c.out, HasSubstr("\ntaken     " + c.path + "\n          exact: elsewhere\n          2.00 ms, provisional"));
-  EXPECT_THAT(c.out, HasSubstr("\nnot taken https://hub:9192 (tuner eve)\n          exact: a row before it is taken\n"));
+  EXPECT_THAT(c.out,
+              HasSubstr("\ntaken     " + c.path + "\n          exact: elsewhere\n          2.00 ms, provisional"));
+  EXPECT_THAT(c.out,
+              HasSubstr("\nnot taken https://hub:9192 (tuner eve)\n          exact: a row before it is taken\n"));
   EXPECT_EQ(c.run({"why", kDense, std::string("--target=") + kTarget, "--json"}).text, "");
   std::istringstream lines(c.out);
   std::vector<Json> rows;

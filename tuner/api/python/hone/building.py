@@ -67,6 +67,7 @@ def compile(
     denormals: Optional[str] = None,
     assume_finite: bool = False,
     db: Optional[Path] = None,
+    tophub: Optional[str] = None,
     lock: Optional[Path] = None,
     locked: Optional[Path] = None,
     quantize: Optional[str] = None,
@@ -102,6 +103,8 @@ def compile(
         assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
             to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
+        tophub: the URL of a team's tophub, which is asked behind the user's; None: what HONE_TOPHUB, or the file that
+            HONE_FLEET names, has. Credentials are words of ``flags``: ``["--fleet=ann.hone"]``.
         lock: a file to write that says which record each layer took, and all else that decides the artifact's bytes.
         locked: such a file, in place of the tophub: the same bytes, or BadInput with what is another. Give ``output``
             the same name then.
@@ -131,7 +134,7 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
-        **options.of_threads(threads), **options.plain(target=target, db=db, lock=lock, locked=locked),
+        **options.of_threads(threads), **options.plain(target=target, db=db, tophub=tophub, lock=lock, locked=locked),
         **options.plain(denormals=denormals), "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)
