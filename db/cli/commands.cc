@@ -627,6 +627,13 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       .capture_default_str();
   train.add_option("--out", f.out_file, "write the prior to this file, too");
 
+  std::vector<const CommandLine*> more;
+  for (const MoreCommand& command : hooks.commands) {
+    CommandLine& own = line.add_command(command.name, command.text);
+    command.add_flags(own);
+    more.push_back(&own);
+  }
+
   set_help(line, tophub_help());
   // A command stands first.
   CommandLine* const given = words.empty() ? nullptr : line.find_command(words[0]);
@@ -634,6 +641,8 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
+    for (size_t i = 0; i < more.size(); ++i)
+      if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
     return usage_error(
         "give one command: best, why, list, stats, export, import, merge, sync, check or train (--help shows what they "
         "do)");

@@ -24,6 +24,14 @@ class CommandLine;
 
 namespace hone::db {
 
+/// A command that the program has beside those of this folder.
+struct MoreCommand {
+  std::string name, text;                       ///< as in CommandLine::add_command()
+  std::function<void(CommandLine&)> add_flags;  ///< its own
+  /// Once they are read. `db`: the value of --db; empty: not given.
+  std::function<Status(const std::string& db, std::ostream& out)> run;
+};
+
 /// Functions of the compiler and the tuner, which db/ does not know. Each may be empty.
 struct CompilerHooks {
   /// Canonical workload text of --task and --args for a canonical target. Empty: --task is answered with --workload's
@@ -59,6 +67,8 @@ struct CompilerHooks {
       candidates;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
+  /// Commands that db/ knows nothing of.
+  std::vector<MoreCommand> commands;
 };
 
 /// Runs `tophub ...`: results to `out`. `options`: of the command, as set_options() takes them.
