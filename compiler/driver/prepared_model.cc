@@ -8,6 +8,7 @@
 #include "compiler/model/check/check_whole.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/products/runs.h"
 
 namespace hone {
@@ -41,11 +42,37 @@ PassContext PreparedModel::pass_context(FusionNotes& notes) const {
   return context;
 }
 
+// Asks a team's tophub with one request for all that the passes will ask for, and for the layers behind them: the
+// passes run once more for that, on a copy, with nothing measured. The user's own passes are left out; layers that they
+// make are asked for later.
+void PreparedModel::ask_ahead(const ReadModel& model) const {
+  std::vector<db::TeamKey> keys;
+  const std::string target = to_string(place_.target);
+  FusionNotes notes;
+  PassContext context = pass_context(notes);
+  context.user_passes = nullptr;
+  context.measured = [&](const Workload& w) -> std::optional<double> {
+    keys.push_back({to_string(without_extremes(w)), target});
+    return std::nullopt;
+  };
+  PassHooks<Graph> hooks;
+  hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
+  try {
+    const Graph graph = hone::prepare(model, context, place_.target, hooks);
+    for (db::TeamKey& key : lookup_keys(graph, place_.target)) keys.push_back(std::move(key));
+  } catch (const UserError&) {  // the run that counts says it
+  } catch (const InternalError&) {
+  }
+  const Status asked = hub_.prefetch(keys);
+  HONE_USER_CHECK(asked.ok()) << message_of(asked);
+}
+
 void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks) {
   out.binding = binding;
   hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
   hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g, false); };
   ReadModel model = reader_.read(binding);
+  if (request_.team && request_.config != "default") ask_ahead(model);
   if (model.growing) out.growth = *model.growth();
   metadata_ = std::move(model.metadata);
   out.graph = hone::prepare(std::move(model), pass_context(out.notes), place_.target, hooks);

@@ -68,6 +68,7 @@ class PreparedModel {
  private:
   PassContext pass_context(FusionNotes& notes) const;
   void prepare(const ModelBinding& binding, PreparedBinding& out, PassHooks<Graph> hooks);
+  void ask_ahead(const ReadModel& model) const;
 
   const OperatorTable& operators_;
   const FunctionTable functions_ = standard_functions();

@@ -8,6 +8,7 @@
 #include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
+#include "compiler/ops/extremes.h"
 #include "db/chain/outbox.h"
 #include "db/plausible.h"
 #include "tuner/driver/phase_line.h"
@@ -116,6 +117,19 @@ StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const st
                                         const Target& target, const db::Store& store,
                                         const std::shared_ptr<db::Source>& team, const Events& events) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path(), team)));
+  if (team) {
+    // All that is asked for below, in one request.
+    std::vector<db::TeamKey> keys;
+    const auto note = [&](const Workload& w) { keys.push_back({to_string(without_extremes(w)), to_string(target)}); };
+    const ModelWork guess =
+        model_work(operators, imported, target, Events(), [&](const Workload& w) -> std::optional<double> {
+          note(w);
+          return std::nullopt;
+        });
+    for (const WeightedWorkload& w : guess.tasks) note(w.workload);
+    for (const WeightedWorkload& w : guess.alternatives) note(w.workload);
+    HONE_RETURN_IF_ERROR(hub->prefetch(keys));
+  }
   return model_work(operators, imported, target, events,
                     [&](const Workload& w) { return measured_seconds(w, target, *hub); });
 }
