@@ -32,7 +32,16 @@ def stages(dockerfile):
 COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'],
               'tuner': ['tuner', 'tophub', 'tensorc']}
 # By the stage that makes it.
-IMAGES = {**COMPONENTS, 'agent-gpu': COMPONENTS['agent']}
+IMAGES = {**COMPONENTS, 'agent-gpu': COMPONENTS['agent'], 'tophub': ['tophub'], 'postgres': []}
+
+
+def check_entry(case, words):
+    """check_command() of programs; PostgreSQL is started by a script."""
+    if words[0] != 'start-postgres':
+        return check_command(case, words)
+    script = (DEPLOY / 'docker' / words[0]).read_text()
+    for word in words[1:]:
+        case.assertIn(f'    {word.split("=")[0]}=*)', script, words)
 
 
 def with_depends(packages):
@@ -265,7 +274,7 @@ class Images(unittest.TestCase):
                 for command in found:
                     check_command(self, command)
             else:
-                check_command(self, words)
+                check_entry(self, words)
 
     def test_ports_agree(self):
         tracker = self.compose['services']['tracker']
@@ -314,6 +323,17 @@ class Images(unittest.TestCase):
         for name, service in self.compose['services'].items():
             for volume in service.get('volumes', []):
                 self.assertIn(volume.split(':')[1], made, name)
+
+    def test_the_tophub_has_the_password_of_its_database(self):
+        services = self.compose['services']
+        script = self.words(services['init'])[2]
+        self.assertIn('@postgres/hone" >postgres', script, 'the URL names the service')
+        self.assertIn('cp -p password /postgres/', script)
+        self.assertEqual([services[name]['profiles'] for name in ('tophub', 'postgres')], [['tophub'], ['tophub']])
+        ports = dict(self.stages['tophub'])['EXPOSE'].split()
+        self.assertEqual(services['tophub']['ports'], [f'{p}:{p}' for p in ports])
+        self.assertEqual(ports, [str(port(flag(self.words(services['tophub']), '--listen')))])
+        self.assertNotIn('ports', services['postgres'], 'nobody else dials it')
 
     def test_volumes_are_declared(self):
         for name, service in self.compose['services'].items():
@@ -412,7 +432,7 @@ class Manifests(unittest.TestCase):
     def test_containers_run_commands_that_exist(self):
         for _, pod in self.pods():
             for container in pod['containers']:
-                check_command(self, self.entry(container))
+                check_entry(self, self.entry(container))
 
     def test_ports_and_probes_agree(self):
         container = self.find('Deployment', 'hone-tracker')['spec']['template']['spec']['containers'][0]
@@ -431,7 +451,31 @@ class Manifests(unittest.TestCase):
             self.assertEqual(flag(self.entry(peer), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
         policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']
         self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress')
-                          for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
+                          for rule in d['spec'].get(way, []) for p in rule.get('ports', [])},
+                         {*ports.values(), 53, 9200, 5432})
+
+    def test_the_tophub_reaches_its_database_and_nobody_else_does(self):
+        pods = {name: self.find('Deployment', name)['spec']['template'] for name in ('hone-tophub', 'hone-postgres')}
+        policies = {name: self.find('NetworkPolicy', name)['spec'] for name in pods}
+        for name, template in pods.items():
+            container = template['spec']['containers'][0]
+            ports = {p['name']: p['containerPort'] for p in container['ports']}
+            self.assertEqual({p['targetPort']: p['port'] for p in self.find('Service', name)['spec']['ports']}, ports)
+            self.assertEqual(policies[name]['podSelector']['matchLabels'], template['metadata']['labels'])
+            rule, = policies[name]['ingress']
+            self.assertEqual([p['port'] for p in rule['ports']], list(ports.values()))
+            self.assertEqual(self.find('Deployment', name)['spec']['selector']['matchLabels'],
+                             template['metadata']['labels'])
+        words = self.entry(pods['hone-tophub']['spec']['containers'][0])
+        self.assertEqual(port(flag(words, '--listen')), 9200)
+        self.assertTrue(flag(words, '--tls-cert'), 'the probe speaks TLS')
+        out, _ = policies['hone-tophub']['egress']
+        inside, = policies['hone-postgres']['ingress']
+        self.assertEqual(out['to'][0]['podSelector']['matchLabels'], pods['hone-postgres']['metadata']['labels'])
+        self.assertEqual([p['podSelector']['matchLabels'] for p in inside['from']],
+                         [pods['hone-tophub']['metadata']['labels']])
+        self.assertEqual(self.find('Deployment', 'hone-postgres')['spec']['strategy'], {'type': 'Recreate'})
+        self.assertIn('@hone-postgres/hone', FLEET_PAGE.read_text(), 'the URL of the secret names the service')
 
     def test_files_of_flags_are_mounted(self):
         for name, pod in self.pods():

@@ -145,7 +145,8 @@ Status serve_tophub(const TophubServeFlags& flags, const db::PriorCheck& check_p
   HONE_RETURN_IF_ERROR(wire::check_exposure(*listen, {security.tls.enabled(), !security.authority->is_open()},
                                             flags.insecure, "--listen"));
   umask(S_IRWXG | S_IRWXO);  // rows may be hidden ones
-  // Before there is a thread, so that no signal is missed.
+  // A database that does not answer can be given up on by any signal.
+  HONE_ASSIGN_OR_RETURN(const OpenStore open, open_store(flags));
   boost::asio::io_context context{1};
   boost::asio::signal_set signals(context, SIGTERM, SIGINT);
   signals.async_wait([&](const boost::system::error_code& error, int) {
@@ -153,8 +154,6 @@ Status serve_tophub(const TophubServeFlags& flags, const db::PriorCheck& check_p
   });
   std::optional<wire::ParentWatch> parent;
   if (flags.exit_with_parent) parent.emplace(context, [&] { context.stop(); });
-
-  HONE_ASSIGN_OR_RETURN(const OpenStore open, open_store(flags));
   hub::HubOptions options{.now_ms = [] { return db::unix_ms(); },
                           .check_prior = check_prior,
                           .scratch = fs::temp_directory_path().string(),
