@@ -1,5 +1,5 @@
-"""The start of PostgreSQL in its container, deploy/docker/start-postgres, tried with the PostgreSQL that is installed here,
-as a user of its own; and a team's tophub over it."""
+"""The start of PostgreSQL in its container, deploy/docker/start-postgres, tried with the PostgreSQL that is installed
+here, as a user of its own; and a team's tophub over it."""
 import os
 import pathlib
 import pwd
