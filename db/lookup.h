@@ -19,11 +19,11 @@
 namespace hone::db {
 
 struct HubOptions {
-  std::string db_file;            ///< --db; empty: none given. Must exist.
-  std::string user_db;            ///< see user_db_path(); empty, missing or the same file as db_file: left out
+  std::string db_file;  ///< --db; empty: none given. Must exist.
+  std::string user_db;  ///< see user_db_path(); empty, missing or the same file as db_file: left out
   std::string packages_dir = "/usr/share/hone/packages";  ///< *.db; may be absent
   std::string shipped_dir;                                ///< *.jsonl; may be absent
-  std::string user_packages_dir;  ///< as installed_packages() reads it; may be absent
+  std::string user_packages_dir;                          ///< as installed_packages() reads it; may be absent
 };
 
 /// The folder of packages that the user pulled: $XDG_DATA_HOME/hone/packages, else $HOME/.local/share/hone/packages.
