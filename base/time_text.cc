@@ -17,4 +17,11 @@ std::string ms_text(double seconds) {
   return fmt::format("{:.{}f}", ms, std::clamp(2 - exponent, 0, 20));
 }
 
+std::string age_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.0f} s", std::max(0.0, seconds));
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{:.0f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
 }  // namespace hone

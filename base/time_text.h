@@ -9,4 +9,7 @@ namespace hone {
 /// exponent, so that columns of it can be compared at a glance.
 std::string ms_text(double seconds);
 
+/// How long ago something was, in its largest unit: `40 s`, `12 min`, `3 h`, `2 days`.
+std::string age_text(double seconds);
+
 }  // namespace hone

@@ -41,20 +41,21 @@ hone_deb(compiler libhone-dev "libhone: compile, tune and the tophub from C and 
 hone_deb(python python3-hone "Hone from Python" "libhone-dev ${same}, python3, python3-numpy")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/deploy/debian/python3-hone/prerm)
 # The programs of one machine form one package; `cmake --install` keeps them apart.
-set(CPACK_COMPONENTS_ALL tuner tracker tracker_unit agent agent_unit runtime gpu compiler)
+set(CPACK_COMPONENTS_ALL tuner tophub_unit tracker tracker_unit agent agent_unit runtime gpu compiler)
 if(TARGET hone_python)
   list(APPEND CPACK_COMPONENTS_ALL python)
 endif()
 set(CPACK_COMPONENT_TUNER_GROUP programs)
 set(CPACK_COMPONENT_TRACKER_GROUP programs)
 set(CPACK_COMPONENT_TRACKER_UNIT_GROUP programs)
+set(CPACK_COMPONENT_TOPHUB_UNIT_GROUP programs)
 set(CPACK_COMPONENT_RUNTIME_GROUP library)
 set(CPACK_COMPONENT_GPU_GROUP library)
 set(CPACK_COMPONENT_AGENT_GROUP device)
 set(CPACK_COMPONENT_AGENT_UNIT_GROUP device)
 
 # The units, of packages alone: by hand they are copied as docs/fleet.md says, with programs in /usr/local.
-foreach(part agent tracker)
+foreach(part agent tracker tophub)
   file(READ ${PROJECT_SOURCE_DIR}/deploy/systemd/hone-${part}.service text)
   string(REPLACE /usr/local/bin/ /usr/bin/ text "${text}")
   file(WRITE ${CMAKE_BINARY_DIR}/units/hone-${part}.service "${text}")

@@ -6,17 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "base/child_process.h"
-#include "base/exit_code.h"
 #include "base/key.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "db/exchange.h"
-#include "db/plausible.h"
+#include "db/chain/file_source.h"
 
 namespace hone::db {
 namespace {
@@ -47,15 +44,6 @@ bool is_of_template(const ChoiceRow& choice) {
 
 }  // namespace
 
-struct TopHub::Source {
-  enum Kind { kFile, kPackage, kShipped } kind;
-  std::string path;
-  bool first = false;  // its errors are the caller's; other sources are only left out
-  bool broken = false;
-  std::unique_ptr<Store> stores[2] = {};  // by Part, opened when first asked; a database has but the first
-};
-
-TopHub::TopHub() = default;
 TopHub::~TopHub() = default;
 
 std::string user_packages_dir() {
@@ -88,162 +76,268 @@ std::vector<std::string> installed_packages(const std::string& folder) {
   return out;
 }
 
-HubOptions usual_hub(const std::string& db_file) {
+HubOptions usual_hub(const std::string& db_file, std::shared_ptr<Source> team) {
   HubOptions options;
   options.db_file = db_file;
   options.user_db = user_db_path();
   options.user_packages_dir = user_packages_dir();
   // A folder of programs that was moved has its packages with it.
   options.shipped_dir = fs::path(sibling_program("../share/hone/packages")).lexically_normal();
+  options.team = std::move(team);
   return options;
 }
 
 StatusOr<std::unique_ptr<TopHub>> TopHub::open(const HubOptions& options) {
   std::unique_ptr<TopHub> hub(new TopHub());
-  std::vector<Source>& sources = hub->sources_;
+  std::vector<Link>& links = hub->links_;
+  hub->least_ = options.least;
   std::error_code ec;
-  if (!options.db_file.empty()) sources.push_back({Source::kFile, options.db_file});
+  if (!options.db_file.empty()) links.push_back({file_source(options.db_file, SourceFile::kTophub)});
   if (!options.user_db.empty() && fs::exists(options.user_db, ec) &&
       !fs::equivalent(options.user_db, options.db_file, ec))
-    sources.push_back({Source::kFile, options.user_db});
-  if (!sources.empty()) {
-    sources[0].first = true;
-    HONE_ASSIGN_OR_RETURN(sources[0].stores[kTrials], open_source(sources[0], kTrials));
+    links.push_back({file_source(options.user_db, SourceFile::kTophub)});
+  if (!links.empty()) {
+    hub->is_first_a_file_ = true;
+    HONE_RETURN_IF_ERROR(links[0].source->open());
   }
+  if (options.team) links.push_back({options.team, /*is_team=*/true});
   for (const std::string& path : installed_packages(options.user_packages_dir))
-    sources.push_back({Source::kPackage, path});
-  for (const std::string& path : files_in(options.packages_dir, ".db")) sources.push_back({Source::kPackage, path});
-  for (const std::string& path : files_in(options.shipped_dir, ".jsonl")) sources.push_back({Source::kShipped, path});
+    links.push_back({file_source(path, SourceFile::kPackage, Trust::kTrusted)});
+  for (const std::string& path : files_in(options.packages_dir, ".db"))
+    links.push_back({file_source(path, SourceFile::kPackage)});
+  for (const std::string& path : files_in(options.shipped_dir, ".jsonl"))
+    links.push_back({file_source(path, SourceFile::kExport)});
   return hub;
 }
 
-StatusOr<std::unique_ptr<Store>> TopHub::open_source(const Source& source, Part part) {
-  if (source.kind == Source::kFile) return open_for_reading(source.path);
-  OpenOptions options;
-  options.mode = source.kind == Source::kPackage ? OpenMode::kImmutable : OpenMode::kMemory;
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::open(source.path, options));
-  if (source.kind == Source::kShipped) {
-    std::ifstream in(source.path);
-    if (!in) return database_error(fmt::format("{} cannot be read", source.path));
-    // Installed with the program, and read where a board's clock may not have been set yet.
-    const ImportParts parts{part == kTrials, part == kPriors, nullptr, kAnyDate};
-    HONE_RETURN_IF_ERROR(import_records(*store, in, source.path, parts).status());
-  }
-  return store;
-}
-
-StatusOr<bool> TopHub::any_source(Part part, const std::function<StatusOr<bool>(Source&, Store&)>& ask) {
-  for (Source& source : sources_) {
-    if (source.broken) continue;
-    const StatusOr<bool> found = [&]() -> StatusOr<bool> {
-      std::unique_ptr<Store>& store = source.stores[source.kind == Source::kShipped ? part : kTrials];
-      if (!store) {
-        HONE_ASSIGN_OR_RETURN(store, open_source(source, part));
-      }
-      return ask(source, *store);
-    }();
+StatusOr<bool> TopHub::any_source(const std::function<StatusOr<bool>(Link&)>& ask) {
+  for (Link& link : links_) {
+    if (link.is_broken) continue;
+    const StatusOr<bool> found = ask(link);
     if (found.ok()) {
       if (*found) return true;
       continue;
     }
-    if (source.first) return found.status();
+    // A team's tophub that is gone has nothing; its errors are the user's.
+    if (link.is_team || (is_first_a_file_ && &link == &links_[0])) return found.status();
     log::warn("{} (left out of the lookup)", message_of(found.status()));
-    source.broken = true;
+    link.is_broken = true;
   }
   return false;
 }
 
-Status TopHub::apply_choice(const LookupQuery& query, LookupAnswer& answer) {
-  BestRow& best = *answer.row;
-  // The first source that knows of one decides, in whichever the best is.
-  return any_source(kTrials,
-                    [&](Source&, Store& store) -> StatusOr<bool> {
-                      HONE_ASSIGN_OR_RETURN(const auto choice,
-                                            store.choices().find(best.workload, best.target, best.space, best.config));
-                      if (!choice || choice->config == best.config) return choice.has_value();
-                      if (!is_of_template(*choice)) return false;
-                      BestRow chosen = best;
-                      chosen.config = choice->config;
-                      if (query.accept && !query.accept(chosen)) return false;
-                      best = std::move(chosen);
-                      return answer.is_choice = true;
-                    })
-      .status();
+Status TopHub::prefetch(const std::vector<TeamKey>& keys) {
+  for (Link& link : links_) HONE_RETURN_IF_ERROR(link.source->prefetch(keys));
+  return absl::OkStatus();
 }
 
-StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
-                                 LookupAnswer& answer) {
-  HONE_ASSIGN_OR_RETURN(
-      const bool found, any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
-        HONE_RETURN_IF_ERROR(store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
-          if (!is_of_template(row)) return false;
-          if (!query.accept || query.accept(row)) {
-            answer.row = std::move(row);
-            return true;
-          }
-          ++answer.refused;
-          const std::string listed = "," + answer.refused_spaces + ",";
-          if (listed.find("," + row.space + ",") == std::string::npos)
-            answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
+// One lookup, from its question to its answer.
+class TopHub::Lookup {
+ public:
+  Lookup(TopHub& hub, const LookupQuery& query) : hub_(hub), query_(query) {}
+
+  StatusOr<LookupAnswer> run() {
+    HONE_ASSIGN_OR_RETURN(bool done, try_exact(query_.workload, query_.target));
+    if (!done) {
+      step_ = LookupStep::kOtherTarget;
+      HONE_ASSIGN_OR_RETURN(done, try_other_targets(query_.workload));
+    }
+    if (!done && query_.rank_nearest) {
+      step_ = LookupStep::kNearest;
+      HONE_RETURN_IF_ERROR(try_nearest());
+    }
+    if (!answer_.row) answer_.step = step_;
+    return std::move(answer_);
+  }
+
+ private:
+  // Whether the chain need not be followed further.
+  bool is_done() const {
+    if (query_.observe) return false;
+    // Nothing better follows a row that was held back in these steps.
+    return answer_.row || (step_ != LookupStep::kExact && !answer_.held_back.empty());
+  }
+
+  StatusOr<bool> try_exact(const std::string& workload, const std::string& target) {
+    return hub_.any_source([&](Link& link) -> StatusOr<bool> {
+      Source& source = *link.source;
+      if (link.is_team && step_ == LookupStep::kExact)
+        HONE_RETURN_IF_ERROR(source.prefetch({{query_.workload, query_.target}}));
+      Status failed;
+      HONE_RETURN_IF_ERROR(source.visit(workload, target, query_.in_layout, query_.out_layout,
+                                        [&](BestRow& row, std::string_view owner) {
+                                          failed = consider(link, row, owner);
+                                          return !failed.ok() || is_done();
+                                        }));
+      HONE_RETURN_IF_ERROR(failed);
+      return is_done();
+    });
+  }
+
+  Status consider(Link& link, BestRow& row, std::string_view owner) {
+    Source& source = *link.source;
+    std::string why_not;
+    Confidence confidence = Confidence::kNearest;
+    if (!is_of_template(row)) {
+      why_not = "its config is no template's, which this version does not build";
+    } else if (query_.accept && !query_.accept(row)) {
+      why_not = query_.observe && query_.why_refused ? query_.why_refused(row) : "this build has no config like it";
+      if (!answer_.row) note_refused(row);
+    } else {
+      HONE_ASSIGN_OR_RETURN(const Trust trust, source.trust(row, owner));
+      if (step_ == LookupStep::kExact) confidence = confidence_of(trust, row);
+      if (query_.no_strangers && link.is_team && trust == Trust::kElsewhere)
+        why_not = "its owner is not trusted";
+      else if (answer_.row)
+        why_not = "a row before it is taken";
+      else if (confidence < hub_.least_)
+        why_not = fmt::format("{} is less than {}", to_string(confidence), to_string(hub_.least_));
+      if (why_not.empty()) {
+        if (query_.observe) tell(link, row, owner, confidence, "");
+        return take(link, row, owner, confidence);
+      }
+      if (!answer_.row && confidence < hub_.least_ && answer_.held_back.empty())
+        hold_back(link, row, owner, confidence);
+    }
+    if (query_.observe) tell(link, row, owner, confidence, why_not);
+    return absl::OkStatus();
+  }
+
+  static Confidence confidence_of(Trust trust, const BestRow& row) {
+    if (trust == Trust::kHere) return row.confirmed ? Confidence::kConfirmed : Confidence::kTrusted;
+    return trust == Trust::kTrusted ? Confidence::kTrusted : Confidence::kElsewhere;
+  }
+
+  Status take(Link& link, BestRow& row, std::string_view owner, Confidence confidence) {
+    answer_.row = std::move(row);
+    answer_.source = link.source->name();
+    answer_.owner = owner;
+    answer_.confidence = confidence;
+    answer_.step = step_;
+    return query_.in_model ? apply_choice(*link.source) : absl::OkStatus();
+  }
+
+  void hold_back(const Link& link, const BestRow& row, std::string_view owner, Confidence confidence) {
+    LookupAnswer held;
+    held.row = row, held.source = link.source->name(), held.owner = owner, held.step = step_;
+    answer_.held_back = held.describe();
+    answer_.held_back_confidence = confidence;
+  }
+
+  void note_refused(const BestRow& row) {
+    ++answer_.refused;
+    const std::string listed = "," + answer_.refused_spaces + ",";
+    if (listed.find("," + row.space + ",") == std::string::npos)
+      answer_.refused_spaces += (answer_.refused_spaces.empty() ? "" : ",") + row.space;
+  }
+
+  void tell(const Link& link, const BestRow& row, std::string_view owner, Confidence confidence,
+            const std::string& why_not) const {
+    query_.observe({link.source->name(), std::string(owner), row, step_, confidence, why_not.empty(), why_not});
+  }
+
+  // Puts the config of a choice in the place of the best's. The first source that knows of one decides, in whichever
+  // the best is.
+  Status apply_choice(const Source& best_from) {
+    BestRow& best = *answer_.row;
+    return hub_
+        .any_source([&](Link& link) -> StatusOr<bool> {
+          HONE_ASSIGN_OR_RETURN(const auto choice, link.source->choice(best, answer_.owner, best_from));
+          if (!choice || choice->row.config == best.config) return choice.has_value();
+          if (!is_of_template(choice->row)) return false;
+          BestRow chosen = best;
+          chosen.config = choice->row.config;
+          if (query_.accept && !query_.accept(chosen)) return false;
+          Confidence confidence = answer_.confidence;
+          if (step_ == LookupStep::kExact) confidence = std::min(confidence, confidence_of(choice->trust, best));
+          if (confidence < hub_.least_) return false;
+          answer_.confidence = confidence;
+          best = std::move(chosen);
+          return answer_.is_choice = true;
+        })
+        .status();
+  }
+
+  StatusOr<bool> try_other_targets(const std::string& workload) {
+    // Most alike first over all sources, so that a close target in a package goes before a far one in the user's file.
+    std::vector<std::string> targets;
+    HONE_RETURN_IF_ERROR(hub_.any_source([&](Link& link) -> StatusOr<bool> {
+                               HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
+                                                     link.source->other_targets(workload, query_.target));
+                               targets.insert(targets.end(), some.begin(), some.end());
+                               return false;
+                             })
+                             .status());
+    sort_by_likeness(targets, query_.target);
+    const std::vector<std::string> known = targets;
+    if (query_.rank_targets) targets = query_.rank_targets(targets, step_);
+    for (const std::string& target : targets) {
+      HONE_ASSIGN_OR_RETURN(const bool done, try_exact(workload, target));
+      if (done) return true;
+    }
+    if (query_.observe)
+      for (const std::string& target : known)
+        if (std::find(targets.begin(), targets.end(), target) == targets.end())
+          HONE_RETURN_IF_ERROR(tell_left_out(
+              workload, target,
+              query_.why_not_target ? query_.why_not_target(target, step_) : "its target is not worth trying"));
+    return false;
+  }
+
+  Status try_nearest() {
+    HONE_ASSIGN_OR_RETURN(std::vector<std::string> known, hub_.workloads(std::string(workload_name(query_.workload)),
+                                                                         std::string(target_kind(query_.target))));
+    std::erase(known, query_.workload);
+    if (known.empty()) return absl::OkStatus();
+    const std::vector<std::string> near = query_.rank_nearest(known);
+    for (const std::string& workload : near) {
+      HONE_ASSIGN_OR_RETURN(bool done, try_exact(workload, query_.target));
+      if (!done) {
+        HONE_ASSIGN_OR_RETURN(done, try_other_targets(workload));
+      }
+      if (done) return absl::OkStatus();
+    }
+    if (!query_.observe) return absl::OkStatus();
+    for (const std::string& workload : known)
+      if (std::find(near.begin(), near.end(), workload) == near.end()) {
+        const std::string why = query_.why_not_near ? query_.why_not_near(workload) : "it is not near";
+        if (!why.empty()) HONE_RETURN_IF_ERROR(tell_left_out(workload, query_.target, why));
+      }
+    return absl::OkStatus();
+  }
+
+  // The rows that the ranks left out.
+  Status tell_left_out(const std::string& workload, const std::string& target, const std::string& why) {
+    return hub_
+        .any_source([&](Link& link) -> StatusOr<bool> {
+          HONE_RETURN_IF_ERROR(link.source->visit(workload, target, query_.in_layout, query_.out_layout,
+                                                  [&](BestRow& row, std::string_view owner) {
+                                                    tell(link, row, owner, Confidence::kNearest, why);
+                                                    return false;
+                                                  }));
           return false;
-        }));
-        if (answer.row) answer.source = source.path;
-        return answer.row.has_value();
-      }));
-  if (found && query.in_model) HONE_RETURN_IF_ERROR(apply_choice(query, answer));
-  return found;
-}
-
-StatusOr<bool> TopHub::try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer) {
-  // Most alike first over all sources, so that a close target in a package goes before a far one in the user's file.
-  std::vector<std::string> targets;
-  HONE_RETURN_IF_ERROR(any_source(kTrials, [&](Source&, Store& store) -> StatusOr<bool> {
-                         HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
-                                               store.best().other_targets(workload, query.target));
-                         targets.insert(targets.end(), some.begin(), some.end());
-                         return false;
-                       }).status());
-  sort_by_likeness(targets, query.target);
-  if (query.rank_targets) targets = query.rank_targets(targets, answer.step);
-  for (const std::string& target : targets) {
-    HONE_ASSIGN_OR_RETURN(const bool found, try_exact(workload, target, query, answer));
-    if (found) return true;
+        })
+        .status();
   }
-  return false;
-}
 
-StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
-  LookupAnswer answer;
-  HONE_ASSIGN_OR_RETURN(bool found, try_exact(query.workload, query.target, query, answer));
-  if (found) return answer;
-  answer.step = LookupStep::kOtherTarget;
-  HONE_ASSIGN_OR_RETURN(found, try_other_targets(query.workload, query, answer));
-  if (found || !query.rank_nearest) return answer;
-  answer.step = LookupStep::kNearest;
-  HONE_ASSIGN_OR_RETURN(std::vector<std::string> known,
-                        workloads(std::string(workload_name(query.workload)), std::string(target_kind(query.target))));
-  std::erase(known, query.workload);
-  if (known.empty()) return answer;
-  for (const std::string& workload : query.rank_nearest(known)) {
-    HONE_ASSIGN_OR_RETURN(found, try_exact(workload, query.target, query, answer));
-    if (found) return answer;
-    HONE_ASSIGN_OR_RETURN(found, try_other_targets(workload, query, answer));
-    if (found) return answer;
-  }
-  return answer;
-}
+  TopHub& hub_;
+  const LookupQuery& query_;
+  LookupStep step_ = LookupStep::kExact;
+  LookupAnswer answer_;
+};
+
+StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) { return Lookup(*this, query).run(); }
 
 StatusOr<PriorAnswer> TopHub::prior(const std::string& target_kind, const std::string& schema) {
   PriorAnswer answer;
-  HONE_RETURN_IF_ERROR(any_source(kPriors, [&](Source& source, Store& store) -> StatusOr<bool> {
-                         HONE_ASSIGN_OR_RETURN(answer.row, store.priors().find(target_kind, schema));
+  HONE_RETURN_IF_ERROR(any_source([&](Link& link) -> StatusOr<bool> {
+                         HONE_ASSIGN_OR_RETURN(answer.row, link.source->prior(target_kind, schema));
                          if (answer.row) {
-                           answer.source = source.path;
+                           answer.source = link.source->name();
                            return true;
                          }
-                         HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> others,
-                                               store.priors().list(target_kind, /*with_models=*/false));
-                         if (!others.empty()) answer.skipped.push_back(source.path);
+                         HONE_ASSIGN_OR_RETURN(const bool has_other, link.source->has_prior(target_kind));
+                         if (has_other) answer.skipped.push_back(link.source->name());
                          return false;
                        }).status());
   return answer;
@@ -251,9 +345,9 @@ StatusOr<PriorAnswer> TopHub::prior(const std::string& target_kind, const std::s
 
 StatusOr<std::vector<std::string>> TopHub::workloads(const std::string& task, const std::string& target_kind) {
   std::set<std::string> all;
-  HONE_RETURN_IF_ERROR(any_source(kTrials, [&](Source&, Store& store) -> StatusOr<bool> {
+  HONE_RETURN_IF_ERROR(any_source([&](Link& link) -> StatusOr<bool> {
                          HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
-                                               store.best().workloads(task, target_kind));
+                                               link.source->workloads(task, target_kind));
                          all.insert(some.begin(), some.end());
                          return false;
                        }).status());
@@ -261,9 +355,9 @@ StatusOr<std::vector<std::string>> TopHub::workloads(const std::string& task, co
 }
 
 std::vector<std::string> TopHub::sources() const {
-  std::vector<std::string> paths;
-  for (const Source& source : sources_) paths.push_back(source.path);
-  return paths;
+  std::vector<std::string> names;
+  for (const Link& link : links_) names.push_back(link.source->name());
+  return names;
 }
 
 std::string LookupAnswer::describe() const {
@@ -274,7 +368,7 @@ std::string LookupAnswer::describe() const {
                                       clean(row->device_model.empty() ? row->device : row->device_model),
                                       row->disturbed ? ", disturbed: not yet confirmed in quiet" : "",
                                       is_choice ? ", another one chosen inside a model" : "");
-  const std::string from = clean(source);
+  const std::string from = clean(source) + (owner.empty() ? "" : fmt::format(" ({})", clean(owner)));
   switch (step) {
     case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, from);
     case LookupStep::kOtherTarget:

@@ -155,8 +155,20 @@ CREATE TABLE definitions (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
-                                       kVersion5, kVersion6, kVersion7, kVersion8};
+// Version 9. Rows that a team's tophub, named by its URL, has not acknowledged yet.
+constexpr const char* kVersion9 = R"sql(
+CREATE TABLE unsent_trials (
+  hub TEXT NOT NULL, trial INTEGER NOT NULL REFERENCES trials (id),
+  PRIMARY KEY (hub, trial)
+);
+CREATE TABLE unsent_choices (
+  hub TEXT NOT NULL, choice INTEGER NOT NULL REFERENCES choices (id),
+  PRIMARY KEY (hub, choice)
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5,
+                                       kVersion6, kVersion7, kVersion8, kVersion9};
 
 // True when the file is empty or of this kind; an error when it belongs to another program.
 Status check_identity(Database& db, const FileKind& kind) {

@@ -248,6 +248,21 @@ StatusOr<std::vector<TrialRow>> TrialStore::list(const TrialFilter& filter) cons
   }
 }
 
+StatusOr<std::vector<TrialRow>> TrialStore::unsent(const std::string& hub, size_t most) const {
+  HONE_ASSIGN_OR_RETURN(
+      Statement q, db_.cached("SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
+                              " WHERE t.id IN (SELECT trial FROM unsent_trials WHERE hub = ?1 ORDER BY trial LIMIT "
+                              "?2) ORDER BY t.id"));
+  HONE_RETURN_IF_ERROR(q.bind(hub, most));
+  std::vector<TrialRow> trials;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return trials;
+    HONE_ASSIGN_OR_RETURN(TrialRow trial, read_trial(q, db_.path()));
+    trials.push_back(std::move(trial));
+  }
+}
+
 StatusOr<int64_t> TrialStore::count(const TrialFilter& filter) const {
   const char* sql = filter.workload.empty() ? "SELECT count(*) FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER
                                             : "SELECT count(*) FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER_WORKLOAD;

@@ -36,9 +36,11 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
 
 /// The same in C: one file for everything but the pool, which it does not have. UserError as CFile.
 std::string artifact_c_source(const Module& m, const Target& target, const std::string& name, const std::string& json,
-                              const std::string& workload, Denormals denormals = kUsualDenormals);
-/// The head of a C source: a comment that says what it computes and how to compile it, and the include of NAME.h.
-std::string c_source_head(const std::string& name, const std::string& what);
+                              const std::string& workload, Denormals denormals = kUsualDenormals,
+                              const std::string& header = "");
+/// The head of a C source: a comment that says what it computes and how to compile it, and the include of its header.
+/// `header`: the header's file, without a folder; empty: NAME.h. UserError for one that no include can say.
+std::string c_source_head(const std::string& name, const std::string& what, const std::string& header = "");
 
 /// The objects of artifact_objects for NAME as a shared object, one of `files`. Throws as link_shared.
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,

@@ -194,6 +194,15 @@ class TransferRule {
 
   const std::string& left_out() const { return left_out_; }
 
+  // Why a target's rows are not taken; `target_` has other registers, or the rule says so.
+  std::string why_not(const std::string& text, db::LookupStep step) const {
+    const auto from = known_target(text);
+    if (!from) return "its target is of a later version of Hone";
+    if (from->kind != target_.kind || (!target_.is_gpu() && !has_same_registers(*from, target_)))
+      return fmt::format("its target has other vector registers than {}", target_.mcpu);
+    return why_not(*from, transfer_gain(workload_, *from, target_, step));
+  }
+
  private:
   std::string why_not(const Target& from, std::optional<double> gain) const {
     if (!gain) return fmt::format("rows of {} are not taken: not measured on {}", from.mcpu, target_.mcpu);
@@ -280,57 +289,132 @@ std::vector<std::string> plain_layer_first(const Workload& w, const std::vector<
   return out;
 }
 
+// A lookup for a build, with all that decides which rows it takes. The query refers to this.
+class BuildLookup {
+ public:
+  BuildLookup(const Workload& w, const Target& target, const Space& space, ConfigUse use, Transfer transfer)
+      : tuned_(without_extremes(w)),
+        text_(to_string(tuned_)),
+        target_(target),
+        space_(space),
+        refusals_(target, space),
+        rule_(tuned_, target, transfer) {
+    query.workload = text_;
+    query.target = to_string(target);
+    query.in_model = use == ConfigUse::kInModel;
+    query.accept = [this](const db::BestRow& row) {
+      const bool is_taken = config_of(row).has_value();
+      if (!is_taken && row.workload == text_) refusals_.add(row, row.target == query.target);
+      return is_taken;
+    };
+    query.rank_targets = [this](const std::vector<std::string>& known, db::LookupStep step) {
+      if (step == db::LookupStep::kOtherTarget) refusals_.add_known(known);
+      return rule_.worth_taking(target_.is_gpu() ? rank_gpu_targets(target_, known) : rank_cpu_targets(target_, known),
+                                step);
+    };
+    query.rank_nearest = [this](const std::vector<std::string>& known) { return plain_layer_first(tuned_, known); };
+  }
+
+  std::optional<Config> config_of(const db::BestRow& row) const {
+    if (row.target == query.target && row.workload == text_) return own_config(space_, row);
+    const auto theirs = known_target(row.target);
+    const bool other_threads = !target_.is_gpu() && theirs && theirs->threads != target_.threads;
+    const bool is_same_space = row.workload == text_ && row.space == space_.fingerprint().hex() && !other_threads;
+    return is_same_space ? own_config(space_, row) : adapted_config(space_, row, other_threads);
+  }
+
+  ChosenConfig chosen(const db::LookupAnswer& answer) const {
+    ChosenConfig out{space_.default_config(), answer.describe(), refusals_.other_spaces()};
+    if (answer.row) {
+      out.config = *config_of(*answer.row);
+      out.source += fmt::format("; {}", to_string(answer.confidence));
+      out.source += rule_.expectation(answer);
+      const auto theirs = known_target(answer.row->target);
+      if (theirs && !target_.is_gpu() && theirs->mcpu == target_.mcpu && theirs->threads != target_.threads)
+        out.source += "; " + other_threads_text(*theirs, target_);
+    } else if (!answer.held_back.empty()) {
+      out.held_back = to_string(answer.held_back_confidence);
+      out.source += fmt::format(" (less than --min-confidence asks for, {}: {})", out.held_back, answer.held_back);
+    } else if (const std::string why = refusals_.why(rule_.left_out()); !why.empty()) {
+      out.source += fmt::format(" ({})", why);
+    }
+    out.is_choice = answer.is_choice;
+    out.row = answer.row;
+    out.owner = answer.owner;
+    if (answer.row) out.from = answer.source;
+    out.confidence = to_string(answer.row ? answer.confidence : db::Confidence::kDefault);
+    return out;
+  }
+
+  // The observer's reasons; `most_far`: how many workloads that are not near it is told of.
+  void explain(size_t most_far) {
+    query.why_refused = [this](const db::BestRow& row) { return why_refused(row); };
+    query.why_not_target = [this](const std::string& target, db::LookupStep step) {
+      return rule_.why_not(target, step);
+    };
+    query.rank_nearest = [this, most_far](const std::vector<std::string>& known) {
+      std::vector<std::string> near = plain_layer_first(tuned_, known);
+      for (const std::string& text : rank_nearest(tuned_, known, INFINITY)) {
+        if (far_.size() >= most_far) break;
+        if (std::find(near.begin(), near.end(), text) == near.end()) far_.insert(text);
+      }
+      return near;
+    };
+    query.why_not_near = [this](const std::string& text) -> std::string {
+      if (!far_.contains(text)) return "";
+      const double distance = std::fmod(workload_distance(tuned_, Workload::parse_of(tuned_.op, text)), kOtherChain);
+      return fmt::format("its shapes are {:.2f} away; {:.2f} is near", distance, kNearestDistance);
+    };
+  }
+
+  db::LookupQuery query;
+
+ private:
+  std::string why_refused(const db::BestRow& row) const {
+    if (row.template_name != space_.template_name() || row.template_revision != space_.revision())
+      return fmt::format("tuned with revision {} of {}, this build has {} of {}", row.template_revision,
+                         clean_line(row.template_name), space_.revision(), space_.template_name());
+    if (row.workload == text_ && row.target == query.target && row.space != space_.fingerprint().hex())
+      return fmt::format("of space {}, this build's is {}", short_hash(row.space),
+                         short_hash(space_.fingerprint().hex()));
+    return "its config is none of this build's space";
+  }
+
+  const Workload tuned_;
+  const std::string text_;
+  const Target& target_;
+  const Space& space_;
+  Refusals refusals_;
+  TransferRule rule_;
+  std::set<std::string> far_;
+};
+
 }  // namespace
 
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use, Transfer transfer) {
-  const Workload tuned = without_extremes(w);
-  const std::string text = to_string(tuned);
-  db::LookupQuery query;
-  query.workload = text;
-  query.target = to_string(target);
-  query.in_model = use == ConfigUse::kInModel;
-  Refusals refusals(target, space);
-  const auto config_of = [&](const db::BestRow& row) {
-    if (row.target == query.target && row.workload == text) return own_config(space, row);
-    const auto theirs = known_target(row.target);
-    const bool other_threads = !target.is_gpu() && theirs && theirs->threads != target.threads;
-    const bool is_same_space = row.workload == text && row.space == space.fingerprint().hex() && !other_threads;
-    return is_same_space ? own_config(space, row) : adapted_config(space, row, other_threads);
-  };
-  query.accept = [&](const db::BestRow& row) {
-    const bool is_taken = config_of(row).has_value();
-    if (!is_taken && row.workload == text) refusals.add(row, row.target == query.target);
-    return is_taken;
-  };
-  TransferRule rule(tuned, target, transfer);
-  query.rank_targets = [&](const std::vector<std::string>& known, db::LookupStep step) {
-    if (step == db::LookupStep::kOtherTarget) refusals.add_known(known);
-    return rule.worth_taking(target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known), step);
-  };
-  query.rank_nearest = [&](const std::vector<std::string>& known) { return plain_layer_first(tuned, known); };
-  HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
-  ChosenConfig out{space.default_config(), answer.describe(), ""};
-  out.skipped = refusals.other_spaces();
-  if (answer.row) {
-    out.config = *config_of(*answer.row);
-    out.source += rule.expectation(answer);
-    const auto theirs = known_target(answer.row->target);
-    if (theirs && !target.is_gpu() && theirs->mcpu == target.mcpu && theirs->threads != target.threads)
-      out.source += "; " + other_threads_text(*theirs, target);
-  } else if (const std::string why = refusals.why(rule.left_out()); !why.empty()) {
-    out.source += fmt::format(" ({})", why);
-  }
-  out.is_choice = answer.is_choice;
-  out.row = answer.row;
+  const BuildLookup lookup(w, target, space, use, transfer);
+  HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(lookup.query));
+  return lookup.chosen(answer);
+}
+
+StatusOr<std::vector<db::Candidate>> candidates(const Workload& w, const Target& target, const Space& space,
+                                                db::TopHub& hub, ConfigUse use, size_t most_far) {
+  std::vector<db::Candidate> out;
+  BuildLookup lookup(w, target, space, use, Transfer::kMeasuredToGain);
+  lookup.explain(most_far);
+  lookup.query.observe = [&](const db::Candidate& candidate) { out.push_back(candidate); };
+  HONE_RETURN_IF_ERROR(hub.best(lookup.query).status());
   return out;
 }
 
 namespace {
 
 std::optional<db::BestRow> exact_best_of(const Workload& w, const Target& target, db::TopHub& hub,
-                                         const std::function<bool(const db::BestRow&)>& wanted) {
+                                         const std::function<bool(const db::BestRow&)>& wanted,
+                                         bool no_strangers = false) {
   db::LookupQuery query;
+  query.no_strangers = no_strangers;
   query.workload = to_string(without_extremes(w));
   query.target = to_string(target);
   // No other target's.
@@ -356,7 +440,8 @@ std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, d
 }
 
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
-  const auto best = exact_best_of(w, target, hub, [](const db::BestRow& r) { return r.confirmed && !r.disturbed; });
+  const auto best = exact_best_of(
+      w, target, hub, [](const db::BestRow& r) { return r.confirmed && !r.disturbed; }, /*no_strangers=*/true);
   return best ? std::optional(best->seconds) : std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/build/build.h"
@@ -15,7 +16,13 @@ struct ChosenConfig {
   std::string source;      ///< `best (exact workload, confirmed, device …)`, `nearest (…)`, `default`, `given`
   std::string skipped;     ///< one line about rows of other spaces that were passed over; empty when there were none
   bool is_choice = false;  ///< a db::ChoiceRow's, in place of the best's
-  std::optional<db::BestRow> row = std::nullopt;  ///< the record that it is from, with a choice's config; null: none
+  std::optional<db::BestRow> row;  ///< the record that it is from; null: the default, or given
+  std::string owner;               ///< who brought that to a team's tophub; empty: it is from a file
+  std::string from;                ///< the file or URL that it is from; empty where there is no row
+  /// How much it may be relied upon: confirmed, trusted, elsewhere, nearest, default.
+  std::string confidence = "default";
+  /// The confidence of a row that was known and not taken, because it is less than db::HubOptions::least; else empty.
+  std::string held_back;
 
   /// No row was taken, whether or not some are known.
   bool is_default() const { return source.starts_with("default"); }
@@ -40,12 +47,19 @@ enum class Transfer { kMeasuredToGain, kAny };
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub,
                                      ConfigUse use = ConfigUse::kAlone, Transfer transfer = Transfer::kMeasuredToGain);
 
+/// Every row that choose_config() comes across for this workload and target, in its order, with its fate there: what is
+/// taken, and why the others are not. The `most_far` nearest of workloads that are too far are among them. Errors as
+/// there.
+StatusOr<std::vector<db::Candidate>> candidates(const Workload& w, const Target& target, const Space& space,
+                                                db::TopHub& hub, ConfigUse use = ConfigUse::kAlone,
+                                                size_t most_far = 8);
+
 /// The best of exactly this workload and target, and this version's space. Nothing where there is none, where no
 /// template has it, and where the database fails, which choose_config() reports.
 std::optional<db::BestRow> exact_best(const Workload& w, const Target& target, db::TopHub& hub);
 
-/// Seconds of the first row along exact_best()'s chain that was confirmed on a quiet
-/// machine.
+/// Seconds of the first row along exact_best()'s chain that was confirmed on a quiet machine; of a team's tophub, by a
+/// tenant that is trusted.
 std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of

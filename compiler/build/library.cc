@@ -240,7 +240,7 @@ std::string library_c_source(const std::vector<LibraryFunction>& functions, cons
     add_description(file, describe(f, files.target), json_of(f, files), fmt::format("hone_f{}", n));
   }
   add_library(file, files.name, names_of(functions));
-  return file.text(c_source_head(files.name, files.what));
+  return file.text(c_source_head(files.name, files.what, header_file(files.path)));
 }
 
 std::string library_header(const std::vector<LibraryFunction>& functions, const ModuleFiles& files, bool in_c) {

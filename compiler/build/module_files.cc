@@ -20,6 +20,8 @@ std::string entry_name(const std::string& path, char digit) {
 
 std::string header_path(const std::string& path) { return fs::path(path).replace_extension(".h").string(); }
 
+std::string header_file(const std::string& path) { return fs::path(header_path(path)).filename().string(); }
+
 namespace {
 
 bool is_c(const ModuleFiles& f) { return f.form == "c" && !f.target.is_gpu(); }
@@ -44,7 +46,8 @@ MadeModule make_module(const Module& m, const ModuleFiles& f) {
 Status write_module(const Module& m, const ModuleFiles& f, const MadeModule& made, const SealFiles& seal) {
   FileSet files;
   if (is_c(f))
-    HONE_RETURN_IF_ERROR(files.add(f.path, artifact_c_source(m, f.target, f.name, made.json, f.what, f.denormals)));
+    HONE_RETURN_IF_ERROR(
+        files.add(f.path, artifact_c_source(m, f.target, f.name, made.json, f.what, f.denormals, header_file(f.path))));
   else if (f.form == "obj")
     HONE_RETURN_IF_ERROR(write_objects(made.objects, f.path, files).status());
   else

@@ -16,8 +16,9 @@ namespace hone {
 /// digit.
 std::string entry_name(const std::string& path, char digit);
 
-/// The path of the header of the artifact at `path`.
+/// The path of the header of the artifact at `path`; its name without the folder.
 std::string header_path(const std::string& path);
+std::string header_file(const std::string& path);
 
 /// The files to write for an artifact, and what they say of it.
 struct ModuleFiles {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/exit_code.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/legalize/legalize.h"
@@ -53,7 +54,10 @@ Stmt run_until(const std::vector<Pass<Stmt>>& passes, const Stmt& body, const Pa
 EmitForm emit_form(const std::string& text) {
   constexpr std::string_view kAfter = ":after=";
   const size_t at = text.find(kAfter);
-  return at == std::string::npos ? EmitForm{text, ""} : EmitForm{text.substr(0, at), text.substr(at + kAfter.size())};
+  if (at == std::string::npos) return {text, ""};
+  HONE_USER_CHECK(at + kAfter.size() < text.size())
+      << "--emit " << text << ": a pass's name follows, " << text << "PASS";
+  return {text.substr(0, at), text.substr(at + kAfter.size())};
 }
 
 StatusOr<std::string> lowered_text(const Workload& w, const Target& target, const Space& space, const Config& config,

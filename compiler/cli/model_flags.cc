@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/driver/users.h"
 #include "compiler/frontend/model_reader.h"
 #include "compiler/graph/batch/batch.h"
 #include "compiler/target/gpu_kinds.h"
@@ -157,9 +158,10 @@ ShellCommand build_command(const ModelRequest& request) {
   for (const UserPass& pass : request.passes)
     if (!pass.file.empty() && std::find(files.begin(), files.end(), pass.file) == files.end())
       files.push_back(pass.file);
-  // The program knows no passes of users.
-  ShellCommand command = request.passes.empty() ? ShellCommand("tensorc") : ShellCommand("python3 -m hone compile");
-  command.word(request.model).options("--passes", files);
+  // The program knows nothing of users' that is Python.
+  const bool is_python = !request.passes.empty() || request.define;
+  ShellCommand command = is_python ? ShellCommand("python3 -m hone compile") : ShellCommand("tensorc");
+  command.word(request.model).options("--passes", files).options("--operators", files_of_answers(request));
   return command;
 }
 

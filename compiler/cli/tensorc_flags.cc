@@ -34,8 +34,8 @@ Help tensorc_help() {
                        {"--emit KIND", "write so, obj, c, llvm, asm, lowered, ...; of a model graph, too"},
                        {"--weights FILE", "write weights to a file that processes share"},
                        {"--db FILE", "ask this tophub for configs first"}},
-                      {"--lock", "--locked", "--config", "--denormals", "--assume-finite", "--host", "--require-device",
-                       "--sysroot", "--disable"}},
+                      {"--lock", "--locked", "--config", "--min-confidence", "--denormals", "--assume-finite", "--host",
+                       "--require-device", "--sysroot", "--disable"}},
                      {"Check and time",
                       {{"--check", "compare it with the reference"},
                        {"--bench", "time it here"},
@@ -51,8 +51,10 @@ Help tensorc_help() {
 // Help for the program's flags of a fleet.
 HelpGroup fleet_help() {
   return {"Fleet",
-          {{"--fleet FILE", "check and time on a fleet's device: a file of `tracker init-tls`"}},
-          {"--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure"}};
+          {{"--fleet FILE", "check and time on a fleet's device: a file of `tracker init-tls`"},
+           {"--tophub URL", "read a team's tophub, too; or HONE_TOPHUB, or the fleet file's"}},
+          {"--trust-tenant", "--tracker", "--device", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file",
+           "--insecure"}};
 }
 
 }  // namespace
@@ -106,6 +108,14 @@ void add_tensorc_flags(CommandLine& line, const OperatorTable& operators, Tensor
                   "take configs from a file that --lock wrote, and none from a tophub: the same bytes on any machine "
                   "of its target, or an error of one line")
       .type_name("FILE");
+  line.add_option_function(
+          "--min-confidence", [&o](const std::string& word) { o.least_confidence = *db::parse_confidence(word); },
+          "take no config of less than: confirmed (by a session on the tophub itself), trusted (exact, of this user's "
+          "team or a signed package), elsewhere (exact, of somebody else), nearest (of another target or shape); such "
+          "layers take the default")
+      .check(text_from({"confirmed", "trusted", "elsewhere", "nearest", "default"}))
+      .default_str("default")
+      .type_name("WORD");
   line.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   line.add_option(
       "--emit", o.emit,

@@ -113,6 +113,7 @@ class OperatorCommand {
       line["disturbed"] = !others.empty();
       line["gflops"] = gflops;
       line["config_source"] = op_.chosen.source;
+      line["confidence"] = op_.chosen.confidence;
       line["config"] = config_json();
       out_ << json_line(line) << "\n";
       return;

@@ -78,6 +78,7 @@ Status ModelArtifact::build(const std::vector<ModelVariant>& variants, ChooseCon
   options.weights_file = fs::path(request_.weights).filename().string();
   options.host = place_.host;
   options.in_c = request_.emit == "c";
+  options.header = fs::path(header_).filename().string();
   options.denormals = place_.denormals;
   options.assume_finite = request_.assume_finite;
   options.metadata = metadata;
@@ -150,14 +151,23 @@ void ModelArtifact::tell_what_was_built() const {
   const bool is_one = built_.variants.size() == 1;
   const std::string weights = fmt::format(", weights {:.1f} MB", megabytes(built_.weight_bytes));
   for (const BuiltVariant& v : built_.variants) {
-    std::map<std::string, int> sources;
+    std::map<std::string, int> sources, held_back;
+    int defaults = 0;  // although more is known
     for (const Layer& call : v.layers.calls) {
-      const std::string& source = v.layers.kernels[call.kernel].source;
-      ++sources[source.substr(0, source.find(' '))];
+      const Kernel& kernel = v.layers.kernels[call.kernel];
+      ++sources[kernel.source.substr(0, kernel.source.find(' '))];
+      if (!kernel.held_back.empty()) ++held_back[kernel.held_back], ++defaults;
     }
-    const std::string found = absl::StrJoin(sources, ", ", [](std::string* out, const auto& source) {
-      *out += fmt::format("{} {}", source.second, source.first);
-    });
+    const auto counted = [](const std::map<std::string, int>& words) {
+      return absl::StrJoin(words, ", ", [](std::string* out, const auto& word) {
+        *out += fmt::format("{} {}", word.second, word.first);
+      });
+    };
+    const std::string found = counted(sources);
+    if (defaults > 0)
+      events_.tell(fmt::format("{}{} layer{} the default, since what is known is less than --min-confidence {}: {}",
+                               v.name.empty() ? "" : v.name + ": ", defaults, defaults == 1 ? " takes" : "s take",
+                               to_string(request_.least_confidence), counted(held_back)));
     events_.tell(fmt::format("{}{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f}){}",
                              v.name.empty() ? "" : v.name + ": ", v.layers.calls.size(), v.layers.kernels.size(), found,
                              megabytes(v.memory.bytes), megabytes(v.memory.bound), is_one ? weights : ""));

@@ -27,7 +27,10 @@ PreparedModel::PreparedModel(const OperatorTable& operators, const BuildRequest&
   HONE_USER_CHECK(!q.type.empty() || (q.calibrate.empty() && q.ranges.empty() && q.keep.empty()))
       << "--calibrate, --ranges and --keep belong to --quantize int8";
   // Some minutes of the interpreter.
-  if (request.check && reader_.users()) reader_.users()->compared_work = 0x1p30;
+  if (UserOperators* users = reader_.users(); request.check && users) {
+    users->compared_work = 0x1p30;
+    users->is_checked = true;
+  }
 }
 
 PassContext PreparedModel::pass_context(FusionNotes& notes) const {
@@ -134,6 +137,15 @@ std::string PreparedModel::operators_text() {
 }
 
 ChooseConfig PreparedModel::configs() const {
+  if (request_.team && request_.config != "default") {
+    std::vector<db::TeamKey> keys;
+    for (const ModelVariant& v : variants_) {
+      const std::vector<db::TeamKey> of_variant = lookup_keys(*v.graph, v.target);
+      keys.insert(keys.end(), of_variant.begin(), of_variant.end());
+    }
+    const Status asked = configs_.prefetch(keys);
+    HONE_USER_CHECK(asked.ok()) << message_of(asked);
+  }
   return [this](const Workload& w, const Target& target, const Space& space) {
     auto chosen = configs_.choose(w, target, space, ConfigUse::kInModel);
     HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());

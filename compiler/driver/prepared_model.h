@@ -60,7 +60,7 @@ class PreparedModel {
   /// The same of all bindings; of prepare().
   const ModelMetadata& metadata() const { return metadata_; }
   ModelQuantizer* quantizer() { return reader_.quantizer(); }
-  /// As BuildConfigs::choose(); its errors are UserErrors.
+  /// As BuildConfigs::choose(); its errors are UserErrors. Asks a team's tophub for all of the model's layers at once.
   ChooseConfig configs() const;
   /// As BuildConfigs::choose_beside().
   ChooseConfig configs_beside() const;

@@ -20,4 +20,11 @@ std::shared_ptr<UserOperators> users_of(const ModelRequest& request, const Opera
   return users;
 }
 
+std::vector<std::string> files_of_answers(const ModelRequest& request) {
+  if (!request.define) return {};
+  UserOperators users;
+  users.answer_by(request.define);
+  return users.answered_files();
+}
+
 }  // namespace hone

@@ -14,4 +14,7 @@ namespace hone {
 /// defines.
 std::shared_ptr<UserOperators> users_of(const ModelRequest& request, const OperatorTable& operators);
 
+/// The files in which the operators that the request's caller answers for are written, each once: those that it says.
+std::vector<std::string> files_of_answers(const ModelRequest& request);
+
 }  // namespace hone

@@ -122,7 +122,7 @@ class ModelBuilder {
     add_description(file, describe_model(variants_, o_.name, !out_.weights_file.empty()), out_.json);
     // Mapping files is POSIX, which strict C99 headers do not declare.
     out_.c_source = file.text((program.weights_file ? "#define _GNU_SOURCE\n" : "") +
-                              c_source_head(o_.name, "The model " + o_.name));
+                              c_source_head(o_.name, "The model " + o_.name, o_.header));
     return finished();
   }
 

@@ -23,6 +23,7 @@ struct ModelOptions {
   std::string weights_file = {};
   int64_t most_embedded = int64_t{1} << 30;
   bool in_c = false;                      ///< C source instead of objects; of CPUs
+  std::string header = {};                ///< the file, without a folder, that C source includes; empty: NAME.h
   Denormals denormals = kUsualDenormals;  ///< of CPUs: a GPU's code keeps them
   bool assume_finite = false;             ///< Module::assume_finite, of all kernels
   ModelMetadata metadata = {};            ///< the file's notes, on inputs as callers pass them

@@ -1,5 +1,7 @@
 #include "compiler/ops/definition_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -143,15 +145,25 @@ double number_from_json(const Json& j) {
 class DefinitionReader {
  public:
   Definition read(const Json& j) {
-    for (const Json& in : j.at("inputs")) input(in);
-    for (const Json& s : j.at("stages")) stage(s);
-    for (const Json& o : j.at("outputs")) {
+    const Json &inputs = j.at("inputs"), &stages = j.at("stages"), &outputs = j.at("outputs");
+    for (const Json& in : inputs) {
+      part_ = fmt::format("input {}", out_.inputs.size());
+      input(in);
+    }
+    for (const Json& s : stages) {
+      part_ = fmt::format("stage {}", tensors_.size() - out_.inputs.size());
+      stage(s);
+    }
+    for (const Json& o : outputs) {
+      part_ = fmt::format("output {}", out_.outputs.size());
       out_.outputs.push_back(tensor(o));
       HONE_USER_CHECK(!out_.outputs.back()->is_placeholder()) << "an output that is an input";
     }
     HONE_USER_CHECK(!out_.outputs.empty()) << "no output";
     return std::move(out_);
   }
+  /// The part that is read: `stage 2`.
+  const std::string& part() const { return part_; }
 
  private:
   void input(const Json& j) {
@@ -195,7 +207,10 @@ class DefinitionReader {
         reduced_.clear();
         return expression(j.at("first"), 0);
       };
-      tensors_.push_back(scan(name, shape, names, j.at("scan").get<size_t>(), reads, first,
+      const int64_t along = whole(j.at("scan"));
+      HONE_USER_CHECK(along >= 0 && along < std::ssize(shape))
+          << "a scan along axis " << along << " of " << shape.size();
+      tensors_.push_back(scan(name, shape, names, static_cast<size_t>(along), reads, first,
                               [&](const Expr& previous, const std::vector<Expr>& indices) {
                                 axes_ = indices;
                                 previous_ = previous;
@@ -214,9 +229,16 @@ class DefinitionReader {
     tensors_.push_back(compute_inlined(name, shape, names, reads, [&](const auto& i) { return body(i).value; }));
   }
   const Tensor& tensor(const Json& j) const {
-    const auto n = j.get<uint64_t>();
-    HONE_USER_CHECK(n < tensors_.size()) << "there is no tensor " << n << " before it";
-    return tensors_[n];
+    const int64_t n = whole(j);
+    HONE_USER_CHECK(n >= 0 && n < std::ssize(tensors_))
+        << "there is no tensor " << n << " before it; there are 0 to " << std::ssize(tensors_) - 1;
+    return tensors_[static_cast<size_t>(n)];
+  }
+  // 1.5, true and -1 would be 1, 1 and a large number otherwise.
+  static int64_t whole(const Json& j) {
+    HONE_USER_CHECK(j.is_number_integer() && (!j.is_number_unsigned() || j <= INT64_MAX))
+        << clean_line(j.dump(), 40) << " is no whole number";
+    return j.get<int64_t>();
   }
   Expr axis(const std::string& text) const {
     const std::vector<Expr>& of = text.starts_with("k") ? reduced_ : axes_;
@@ -298,6 +320,7 @@ class DefinitionReader {
   }
 
   Definition out_;
+  std::string part_ = "its object of inputs, stages and outputs";
   std::vector<Tensor> tensors_;
   std::vector<Expr> axes_, reduced_;  // of the stage that is read
   Expr previous_;                     // of the scan that is read; else null
@@ -325,12 +348,16 @@ class OperationCount final : public Visitor {
 std::string definition_to_text(const Definition& d) { return DefinitionWriter(d).text(); }
 
 Definition definition_from_text(std::string_view text) {
+  DefinitionReader reader;
   try {
-    return DefinitionReader().read(Json::parse(text));
-  } catch (const Json::exception& e) {
-    throw UserError("definition: " + clean_line(e.what()));
+    return reader.read(Json::parse(text));
+  } catch (const Json::parse_error& e) {
+    throw UserError(fmt::format("definition: its text is no JSON, from character {} on", e.byte));
+  } catch (const Json::exception&) {
+    throw UserError("definition: " + reader.part() +
+                    " is not written as definitions are (hone.save_operators writes them)");
   } catch (const UserError& e) {
-    throw UserError(std::string("definition: ") + e.what());
+    throw UserError("definition: " + reader.part() + ": " + e.what());
   }
 }
 

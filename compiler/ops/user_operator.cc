@@ -88,6 +88,8 @@ std::string operator_word(std::string_view name) {
   return is_operator_word(word) && !is_of_hone(word) ? word : "_" + word;
 }
 
+bool is_user_operator(std::string_view text) { return text.substr(0, text.find('(')) == kUserOperator; }
+
 bool is_user_operator(const Workload& w) { return !w.op->user.definition.empty(); }
 
 const UserTemplate* user_template(const Workload& w) { return w.op->user.own.get(); }

@@ -49,8 +49,9 @@ Workload user_workload(const OperatorTable& operators, std::string_view name, co
 /// Hone's.
 std::string operator_word(std::string_view name);
 
-/// Whether the workload is of an operator that a user defines.
+/// Whether the workload is of an operator that a user defines; whether a workload's text, or an operator's name, is.
 bool is_user_operator(const Workload& w);
+bool is_user_operator(std::string_view text);
 
 /// Its template; null for an operator of Hone's, and for one with the generic templates.
 const UserTemplate* user_template(const Workload& w);

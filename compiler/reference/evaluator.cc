@@ -54,6 +54,21 @@ Expr logistic_argument(const Binary* b) {
 
 bool is_exact(const Approximate& v) { return is_zero(v.tolerance) && is_zero(v.typical); }
 
+// An index that is computed from elements is inside already; the verifier needs the clamp to know that of a number that
+// was kept.
+Expr inside(const Expr& index, const Expr& extent) { return max(make_int(0), min(index, extent - 1)); }
+
+// An element at indices that are computed: of floats as whole numbers. Where rounding may make one of them another
+// number, the kernel may read any element. A number, and not infinity, which 0 times it would make a NaN.
+Approximate anywhere(Approximate element, const std::vector<Approximate>& indices) {
+  const auto bound = [](const Expr& of_index, const Expr& of_element) {
+    return is_zero(of_index) ? of_element : select(lt(zero_bound(), of_index), make_const(1e60, f64), of_element);
+  };
+  for (const Approximate& i : indices)
+    element = {element.exact, bound(i.tolerance, element.tolerance), bound(i.typical, element.typical)};
+  return element;
+}
+
 }  // namespace
 
 Expr flat_index(const std::vector<int64_t>& shape, const std::vector<Expr>& at) {
@@ -243,11 +258,13 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
     case ExprKind::kLoad: {
       const Load* l = as<Load>(e);
       std::vector<Expr> at;
+      std::vector<Approximate> data;  // the indices that are computed from elements
       for (size_t d = 0; d < l->indices.size(); ++d) {
         const Expr& i = l->indices[d];
-        at.push_back(has_loads(i) ? read_index(t, l, d, frame) : substitute(i, frame.axes));
+        if (has_loads(i)) data.push_back(value_of(t, i, frame));
+        at.push_back(has_loads(i) ? inside(data.back().exact, l->buffer->shape[d]) : substitute(i, frame.axes));
       }
-      return element(t->buffer.same_as(l->buffer) ? t : input_of(t, l), at);
+      return anywhere(element(t->buffer.same_as(l->buffer) ? t : input_of(t, l), at), data);
     }
     case ExprKind::kCast: {
       const Cast* c = as<Cast>(e);
@@ -274,15 +291,6 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
   }
   HONE_ICHECK(false) << "reference: unexpected expression in stage '" << t->name << "'";
   return {};
-}
-
-// An index that is computed from elements: whole numbers, which are exact. Its value is inside already; the verifier
-// needs the clamp to know that of a number that was kept.
-Expr Evaluator::read_index(const TensorNode* t, const Load* l, size_t dimension, Frame& frame) {
-  const Approximate index = value_of(t, l->indices[dimension], frame);
-  HONE_ICHECK(is_exact(index)) << "reference: stage '" << t->name << "' reads '" << l->buffer->name
-                               << "' at an index that is rounded";
-  return max(make_int(0), min(index.exact, l->buffer->shape[dimension] - 1));
 }
 
 // Where indices choose, only the chosen side may be read: each side is computed under the condition. Where elements do,

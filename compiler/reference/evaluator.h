@@ -65,7 +65,6 @@ class Evaluator {
   void add_term(const SumSlots& sums, const Expr& value);
   Approximate value_of(const TensorNode* t, const Expr& e, Frame& frame);
   Approximate compute(const TensorNode* t, const Expr& e, Frame& frame);
-  Expr read_index(const TensorNode* t, const Load* l, size_t dimension, Frame& frame);
   Approximate chosen(const TensorNode* t, const Select* s, Frame& frame);
 
   Buffer slot(DType t);

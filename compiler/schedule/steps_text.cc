@@ -1,7 +1,11 @@
 #include "compiler/schedule/steps_text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -52,13 +56,16 @@ Step step_from(const Json& j) {
 
 std::string_view name_of(Primitive p) { return kNames.at(static_cast<size_t>(p)); }
 
+// Written without a tree of JSON's values: a search asks for the steps of every config of a user's template.
 std::string steps_to_text(const std::vector<Step>& steps) {
-  Json all = Json::array();
+  std::string text = "[";
   for (const Step& step : steps) {
-    all.push_back({name_of(step.primitive), step.args});
-    if (!step.name.empty()) all.back().push_back(step.name);
+    fmt::format_to(std::back_inserter(text), "{}[\"{}\",[{}]", text.size() > 1 ? "," : "", name_of(step.primitive),
+                   fmt::join(step.args, ","));
+    if (!step.name.empty()) text += "," + json_line(Json(step.name));
+    text += "]";
   }
-  return json_line(all);
+  return text + "]";
 }
 
 std::vector<Step> steps_from_text(std::string_view text) {

@@ -58,7 +58,13 @@ std::vector<std::optional<TensorType>> types_from(const Json& j) {
   for (const Json& t : j) {
     out.emplace_back();
     if (t.is_null()) continue;
-    out.back() = TensorType{parse_dtype(t.at(0).get<std::string>()), t.at(1).get<std::vector<int64_t>>()};
+    const bool is_type = t.is_array() && t.size() == 2 && t[0].is_string() && t[1].is_array() &&
+                         std::all_of(t[1].begin(), t[1].end(), [](const Json& n) { return n.is_number_integer(); });
+    HONE_USER_CHECK(is_type) << "input " << out.size() - 1 << " is no type, [\"f32\", [2, 3]]";
+    const auto shape = t[1].get<std::vector<int64_t>>();
+    HONE_USER_CHECK(std::all_of(shape.begin(), shape.end(), [](int64_t n) { return n > 0; }))
+        << "input " << out.size() - 1 << " has the shape " << t[1].dump() << "; extents are numbers from 1";
+    out.back() = TensorType{parse_dtype(t[0].get<std::string>()), shape};
   }
   return out;
 }
@@ -148,8 +154,12 @@ void UserOperators::add_line(const std::string& line) try {
   const auto hash = j.at("hash").get<std::string>();
   HONE_USER_CHECK(is_key_hash(hash)) << "'" << short_line(hash, kMostName) << "' is no hash";
   add(call_from(j), json_line(j.at("definition")), hash);
-} catch (const Json::exception& e) {
-  throw UserError(short_line(e.what(), kMostName));
+} catch (const Json::parse_error& e) {
+  throw UserError(fmt::format("the line is no object of JSON: it cannot be read from its column {} on", e.byte));
+} catch (const Json::exception&) {
+  throw UserError(
+      "the line is no definition: an object of 'operator' (a text), 'attributes' (an object), 'inputs' (a list of "
+      "[\"f32\", [2, 3]] and null), 'hash' (a text) and 'definition' (an object)");
 }
 
 void UserOperators::read(const std::string& path) {
@@ -159,6 +169,7 @@ void UserOperators::read(const std::string& path) {
   const auto next_line = [&] {
     const size_t end = std::min(rest.find('\n'), rest.size());
     std::string line(rest.substr(0, end));
+    if (line.ends_with('\r')) line.pop_back();  // a file that went through a Windows machine
     rest.remove_prefix(std::min(end + 1, rest.size()));
     return line;
   };
@@ -182,9 +193,13 @@ void UserOperators::read(const std::string& path) {
 void UserOperators::answer_by(Ask ask) {
   ask_ = std::move(ask);
   try {
-    for (const Json& name : Json::parse(ask_(R"({"operators":true})"))) {
-      names_.insert(name.get<std::string>());
-      answered_.insert(name.get<std::string>());
+    for (const Json& one : Json::parse(ask_(R"({"operators":true})"))) {
+      const auto name = (one.is_object() ? one.at("name") : one).get<std::string>();
+      names_.insert(name);
+      answered_.insert(name);
+      const std::string file = one.is_object() ? one.value("file", std::string()) : "";
+      const bool is_new = std::find(answered_files_.begin(), answered_files_.end(), file) == answered_files_.end();
+      if (!file.empty() && is_new) answered_files_.push_back(file);
     }
   } catch (const Json::exception& e) {
     throw UserError("the answer about operators is none: " + short_line(e.what(), kMostName));

@@ -44,8 +44,10 @@ class UserOperators {
 
   /// Adds a file's. UserError, one line with the path, for what is no such file; for two definitions of one call.
   void read(const std::string& path);
-  /// Answers for calls that no file has. Asks at once which operators there are.
+  /// Answers for calls that no file has. Asks at once which operators there are. UserError for an answer that is none.
   void answer_by(Ask ask);
+  /// The files, each once, in which those are written, as far as the answer says so.
+  const std::vector<std::string>& answered_files() const { return answered_files_; }
 
   /// Puts `op` in the place of nodes of the model's own: those of this name, in which `*` stands for any letters, or,
   /// where it holds `::`, all of this operator (`ai.onnx::Softmax`).
@@ -70,6 +72,7 @@ class UserOperators {
   /// How many operations are left for comparing definitions with what stands for them, or what they stand for: some
   /// seconds of the interpreter.
   double compared_work = 0x1p23;
+  bool is_checked = false;  ///< those that --check takes, which are many more
 
   /// Names that definition() was never asked for, and patterns of replace() that no node has.
   std::vector<std::string> unused() const, unused_patterns() const;
@@ -91,7 +94,7 @@ class UserOperators {
   std::mutex asking_;
   std::map<std::string, Instance> by_key_;  ///< by the call without its node, as a text
   std::set<std::string, std::less<>> names_, answered_, used_;
-  std::vector<std::string> files_;
+  std::vector<std::string> files_, answered_files_;
   std::vector<Replacement> replacements_;
   Ask ask_;
 };

@@ -25,6 +25,7 @@
 #include "db/check.h"
 #include "db/cli/package_commands.h"
 #include "db/cli/tophub_help.h"
+#include "db/cli/why.h"
 #include "db/exchange.h"
 #include "db/hub_files.h"
 #include "db/lookup.h"
@@ -47,6 +48,8 @@ struct Flags {
   std::vector<std::string> files;
   bool best_only = false, repair = false;
   std::string target_kind = "llvm", out_file;  // train
+  std::string min_confidence = "default";      // why
+  bool all = false;                            // sync
   PackageFlags package;                        // pack, push, pull, verify, diff
 };
 
@@ -445,6 +448,41 @@ Status cmd_check(const Context& c) {
       store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
 }
 
+using Team = std::pair<std::shared_ptr<RemoteHub>, std::shared_ptr<Source>>;
+
+StatusOr<Team> team_of(const Context& c) {
+  if (!c.hooks.open_team) return Team();
+  return c.hooks.open_team();
+}
+
+Status cmd_why(const Context& c) {
+  const Flags& f = c.flags;
+  if (!c.hooks.candidates) return usage_error("why: this program was built without the compiler's spaces");
+  HONE_RETURN_IF_ERROR(check_files(c, {}, "", ""));
+  std::string target = f.target;
+  if (c.hooks.target) {
+    HONE_ASSIGN_OR_RETURN(target, c.hooks.target(f.target));
+  }
+  std::string workload = f.workload;
+  if (c.hooks.parse_workload) {
+    HONE_ASSIGN_OR_RETURN(workload, c.hooks.parse_workload(f.workload));
+  }
+  HONE_ASSIGN_OR_RETURN(const Team team, team_of(c));
+  HubOptions options = usual_hub(f.db, team.second);
+  options.least = *parse_confidence(f.min_confidence);
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<TopHub> hub, TopHub::open(options));
+  HONE_ASSIGN_OR_RETURN(const std::vector<Candidate> found, c.hooks.candidates(workload, target, *hub));
+  print_candidates(found, workload, target, c.hooks, f.json, c.out);
+  return absl::OkStatus();
+}
+
+Status cmd_sync(const Context& c) {
+  HONE_RETURN_IF_ERROR(check_files(c, {}, "", ""));
+  HONE_ASSIGN_OR_RETURN(const Team team, team_of(c));
+  if (!team.first) return usage_error("sync: there is no team's tophub; give --tophub URL, or HONE_TOPHUB");
+  return sync_with_team(c.flags.db, c.flags.all, *team.first, c.flags.json, c.out);
+}
+
 std::string accuracy_text(const PriorRow& p) {
   const auto share = [](const std::optional<double>& x) {
     return x ? fmt::format("{:.3f}", *x) : std::string("unknown");
@@ -581,6 +619,26 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   CommandLine& check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
   check.add_flag("--repair", f.repair, "derive the best configs from the trials again");
 
+  CommandLine& why =
+      add("why",
+          "Example: tophub why 'dense(m=128,n=768,k=768)'\nPrint every row that a build comes across for "
+          "a workload, and why it is taken or not.",
+          &cmd_why);
+  why.add_option("WORKLOAD", f.workload, "the workload's text, as `tophub list` shows it").required();
+  why.add_option("--target", f.target, "llvm or the kind of a GPU, with fields such as -mcpu=znver5")
+      .capture_default_str();
+  why.add_option("--min-confidence", f.min_confidence, "as tensorc has it")
+      .check(text_from({"confirmed", "trusted", "elsewhere", "nearest", "default"}))
+      .capture_default_str();
+  CommandLine& sync = add("sync",
+                          "Example: tophub sync --tophub https://lab:9192\nSend a team's tophub what sessions with "
+                          "--tophub confirmed and could not send.",
+                          &cmd_sync);
+  sync.add_flag("--all", f.all, "send all that sessions on this tophub confirmed, also without --tophub");
+  if (hooks.add_team_flags) {
+    hooks.add_team_flags(why);
+    hooks.add_team_flags(sync);
+  }
   CommandLine& train =
       add("train", "Example: tophub train\nMake a prior, the cost model that a search begins with, from the trials.",
           &cmd_train);
@@ -654,6 +712,13 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   diff.add_option("A", p.a, "a file that tensorc --lock wrote").required();
   diff.add_option("B", p.b, "another").required();
 
+  std::vector<const CommandLine*> more;
+  for (const MoreCommand& command : hooks.commands) {
+    CommandLine& own = line.add_command(command.name, command.text);
+    command.add_flags(own);
+    more.push_back(&own);
+  }
+
   set_help(line, tophub_help());
   // A command stands first.
   CommandLine* const given = words.empty() ? nullptr : line.find_command(words[0]);
@@ -661,9 +726,11 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
+    for (size_t i = 0; i < more.size(); ++i)
+      if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
     return usage_error(
-        "give one command: best, list, stats, export, import, merge, check, train, pack, push, pull, verify or diff "
-        "(--help shows what they do)");
+        "give one command: best, why, list, stats, export, import, merge, sync, check, train, pack, push, pull, verify "
+        "or diff (--help shows what they do)");
   });
 }
 

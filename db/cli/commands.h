@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/exit_code.h"
@@ -12,14 +14,24 @@
 #include "db/cli/listing.h"
 #include "db/cli/training.h"
 #include "db/exchange.h"
+#include "db/lookup.h"
 #include "db/package/hooks.h"
 #include "db/store.h"
+#include "db/team/remote_hub.h"
 
 namespace hone {
 class CommandLine;
 }
 
 namespace hone::db {
+
+/// A command that the program has beside those of this folder.
+struct MoreCommand {
+  std::string name, text;                       ///< as in CommandLine::add_command()
+  std::function<void(CommandLine&)> add_flags;  ///< its own
+  /// Once they are read. `db`: the value of --db; empty: not given.
+  std::function<Status(const std::string& db, std::ostream& out)> run;
+};
 
 /// Functions of the compiler and the tuner, which db/ does not know. Each may be empty.
 struct CompilerHooks {
@@ -49,8 +61,17 @@ struct CompilerHooks {
   std::istream* in = nullptr;
   /// Signatures and the network, for packages.
   PackageHooks packages;
+  /// A team's tophub: gives the command line its flags; the client and the source of lookups that these name, null
+  /// where they name none. Empty: there is no team.
+  std::function<void(CommandLine&)> add_team_flags;
+  std::function<StatusOr<std::pair<std::shared_ptr<RemoteHub>, std::shared_ptr<Source>>>()> open_team;
+  /// Every row that a build comes across for a canonical workload and target. Empty: `why` is refused.
+  std::function<StatusOr<std::vector<Candidate>>(const std::string& workload, const std::string& target, TopHub& hub)>
+      candidates;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
+  /// Commands that db/ knows nothing of.
+  std::vector<MoreCommand> commands;
 };
 
 /// Runs `tophub ...`: results to `out`. `options`: of the command, as set_options() takes them.

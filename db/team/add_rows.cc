@@ -53,9 +53,9 @@ constexpr Sql kAddOrigin = {
 constexpr Sql kFindKey = {"SELECT id, latest FROM keys WHERE hash = ?1", "t"};
 constexpr Sql kCountKeys = {"SELECT count(*) FROM keys WHERE workload = ?1 AND owner = ?2", "ii"};
 constexpr Sql kAddKey = {
-    "INSERT INTO keys (hash, owner, workload, target, space, in_layout, out_layout, measured, latest) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0) RETURNING id",
-    "tiiittt"};
+    "INSERT INTO keys (hash, owner, workload, target, space, in_layout, out_layout, kind, hidden, measured, usable, "
+    "latest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, 0) RETURNING id",
+    "tiiitttti"};
 constexpr Sql kSettle = {"UPDATE trials SET created_at = ?2 WHERE key = ?1 AND created_at > ?3", "iii"};
 constexpr Sql kAddTrial = {
     "INSERT INTO trials (session, seq, candidate, key, origin, config, module_hash, status, message, times, seconds, "
@@ -65,7 +65,8 @@ constexpr Sql kAddTrial = {
     "ON CONFLICT (session, seq, candidate) DO NOTHING RETURNING id",
     "iiiiitttttdiiddddddddddittb"};
 constexpr Sql kAddDisturbed = {"INSERT INTO disturbed_trials (trial, default_s) VALUES (?1, ?2)", "id"};
-constexpr Sql kUpdateKey = {"UPDATE keys SET measured = measured + ?2, latest = ?3 WHERE id = ?1", "iii"};
+constexpr Sql kUpdateKey = {"UPDATE keys SET measured = measured + ?2, usable = usable + ?3, latest = ?4 WHERE id = ?1",
+                            "iiii"};
 constexpr Sql kDropKey = {"DELETE FROM keys WHERE id = ?1", "i"};
 constexpr Sql kEndMiss = {"DELETE FROM misses WHERE hash = ?1", "t"};
 constexpr Sql kPutChoice = {
@@ -187,9 +188,9 @@ class Push {
  private:
   struct Key {
     int64_t id = 0, latest = 0;
-    int64_t measured = 0;  // that this push adds
-    bool touched = false;  // its best may have changed
-    bool unused = false;   // new, and without a trial so far
+    int64_t measured = 0, usable = 0;  // that this push adds
+    bool touched = false;              // its best may have changed
+    bool unused = false;               // new, and without a trial so far
     const TrialRow* first = nullptr;
   };
 
@@ -312,7 +313,8 @@ class Push {
       if (key.id != 0) continue;
       const TrialRow& t = *key.first;
       const int64_t workload = workload_ids_[hashes_[t.workload]];
-      fresh.push_back({hash, owner_, workload, target_ids_[hashes_[t.target]], t.space, t.in_layout, t.out_layout});
+      fresh.push_back({hash, owner_, workload, target_ids_[hashes_[t.target]], t.space, t.in_layout, t.out_layout,
+                       std::string(target_kind(t.target)), int64_t{peer_.hides_rows}});
       missing.push_back(&key);
       ++of_workload[workload];
     }
@@ -395,7 +397,8 @@ class Push {
       key.unused = false;
       key.latest = std::max(key.latest, settled_date(t.created_at, now_ms_));
       key.measured += t.status == "ok";
-      key.touched = key.touched || (t.seconds && !t.censored);
+      key.usable += t.seconds && !t.censored;
+      key.touched = key.touched || key.usable > 0;
       return absl::OkStatus();
     }));
     count_.duplicates = static_cast<int64_t>(records_.trials.size()) - count_.trials;
@@ -411,7 +414,7 @@ class Push {
         unused.push_back({key.id});
         continue;
       }
-      updates.push_back({key.id, key.measured, key.latest});
+      updates.push_back({key.id, key.measured, key.usable, key.latest});
       if (!key.touched) continue;
       keys.push_back({key.id});
       if (!peer_.hides_rows) misses.push_back({miss_hash({key.first->workload, key.first->target})});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -22,14 +23,14 @@ namespace {
 constexpr size_t kMostTargets = 16;    // other than the key's, the most alike
 constexpr size_t kMostOfAnOwner = 32;  // bests on one target: spaces and layouts
 constexpr size_t kMostOfAWorkload = 2048;
-constexpr size_t kMostNearest = 16;     // workloads like a key's
-constexpr int64_t kMostLookedAt = 128;  // larger ones, and smaller ones, of the same shape
+constexpr size_t kMostNearest = 8;     // workloads like a key's
+constexpr int64_t kMostLookedAt = 64;  // larger ones, and smaller ones, of the same shape
 
 constexpr Sql kBests = {
     "SELECT b.trial, k.owner, o.name, g.text, b.confirmed, d.trial IS NOT NULL, d.default_s, b.seconds, k.space, "
     "k.in_layout, k.out_layout FROM workloads w JOIN keys k ON k.workload = w.id JOIN best b ON b.key = k.id "
     "JOIN owners o ON o.id = k.owner JOIN targets g ON g.id = k.target LEFT JOIN disturbed_trials d ON d.trial = "
-    "b.trial WHERE w.hash = ?1 AND g.kind = ?2 AND " HONE_SEEN("?3", "?4"),
+    "b.trial WHERE w.hash = ?1 AND k.kind = ?2 AND k.usable > 0 AND " HONE_SEEN("?3", "?4"),
     "ttti"};
 constexpr Sql kTrial = {
     "SELECT w.text, g.text, k.in_layout, k.out_layout, k.space, r.template, r.revision, t.config, t.seconds, t.times, "
@@ -40,11 +41,11 @@ constexpr Sql kTrial = {
     "JOIN sessions s ON s.id = t.session JOIN origins r ON r.id = t.origin WHERE t.id = ?1",
     "i"};
 // Workloads of a shape that have a best, by size from ?2 on in one direction.
-#define HONE_LIKE(COMPARED, ORDER) \
-  "SELECT w.text FROM workloads w WHERE w.shape = ?1 AND w.size " COMPARED                                    \
-  " ?2 AND EXISTS (SELECT 1 FROM keys k JOIN best b ON b.key = k.id JOIN owners o ON o.id = k.owner JOIN "    \
-  "targets g ON g.id = k.target WHERE k.workload = w.id AND g.kind = ?3 AND " HONE_SEEN("?4", "?5") ") ORDER BY " \
-  "w.size " ORDER ", w.text LIMIT ?6"
+#define HONE_LIKE(COMPARED, ORDER)                                                                                \
+  "SELECT w.text, w.size FROM workloads w WHERE w.shape = ?1 AND w.size " COMPARED                                \
+  " ?2 AND (EXISTS (SELECT 1 FROM keys k WHERE k.workload = w.id AND k.kind = ?3 AND k.hidden = 0 AND k.usable "  \
+  "> 0) OR EXISTS (SELECT 1 FROM keys k JOIN owners o ON o.id = k.owner WHERE k.workload = w.id AND k.kind = ?3 " \
+  "AND k.hidden = 1 AND k.usable > 0 AND " HONE_SEEN("?4", "?5") ")) ORDER BY w.size " ORDER ", w.text LIMIT ?6"
 constexpr Sql kLarger = {HONE_LIKE(">=", ""), "tdttii"};
 constexpr Sql kSmaller = {HONE_LIKE("<", "DESC"), "tdttii"};
 constexpr Sql kChoices = {
@@ -107,6 +108,30 @@ std::vector<Candidate> told(std::vector<Candidate> all, const std::set<std::stri
   std::sort(out.begin(), out.end(), [](const Candidate& a, const Candidate& b) {
     return std::forward_as_tuple(a.target, a.order()) < std::forward_as_tuple(b.target, b.order());
   });
+  return out;
+}
+
+// A workload of the same shape.
+struct Like {
+  double size_apart;
+  std::string text;
+};
+
+// The nearest of them by all their numbers. They are at least as far apart as their sizes, so most need not be read.
+std::vector<std::string> nearest_of(std::vector<Like> all, const WorkloadShape& shape) {
+  std::sort(all.begin(), all.end(), [](const Like& a, const Like& b) {
+    return std::tie(a.size_apart, a.text) < std::tie(b.size_apart, b.text);
+  });
+  std::set<std::pair<double, std::string>> nearest;
+  for (Like& like : all) {
+    if (nearest.size() == kMostNearest && like.size_apart > nearest.rbegin()->first + 1e-6) break;
+    const auto numbers = shape_numbers(like.text);
+    if (!numbers.ok()) continue;
+    nearest.emplace(distance(shape.numbers, *numbers), std::move(like.text));
+    if (nearest.size() > kMostNearest) nearest.erase(std::prev(nearest.end()));
+  }
+  std::vector<std::string> out;
+  for (const auto& [far, text] : nearest) out.push_back(text);
   return out;
 }
 
@@ -181,19 +206,15 @@ class Asker {
       values.push_back({shape.group, shape.size, group.second, peer_.tenant, int64_t{peer_.is_admin}, kMostLookedAt});
       shapes.push_back(shape);
     }
-    std::vector<std::vector<std::string>> like(shapes.size());
+    std::vector<std::vector<Like>> like(shapes.size());
     for (const Sql& sql : {kLarger, kSmaller})
       HONE_RETURN_IF_ERROR(db_.run_each(sql, values, [&](size_t which, const SqlRow& row) {
-        return like[which].push_back(row.text(0)), absl::OkStatus();
+        return like[which].push_back({std::abs(row.real(1) - shapes[which].size), row.text(0)}), absl::OkStatus();
       }));
     size_t i = 0;
     for (const auto& [group, targets] : asked) {
-      std::vector<std::pair<double, std::string>> ranked;
-      for (std::string& text : like[i])
-        if (const auto shape = shape_of(text); shape.ok()) ranked.emplace_back(distance(shapes[i], *shape), text);
-      std::sort(ranked.begin(), ranked.end());
-      ranked.resize(std::min(ranked.size(), kMostNearest));
-      for (const auto& [far, text] : ranked) wanted[{text, group.second}].insert(targets.begin(), targets.end());
+      for (std::string& text : nearest_of(std::move(like[i]), shapes[i]))
+        wanted[{std::move(text), group.second}].insert(targets.begin(), targets.end());
       ++i;
     }
     for (const auto& [group, bests] : found_) wanted.erase(group);

@@ -331,8 +331,8 @@ class PostgresDatabase final : public SqlDatabase {
     for (bool fresh = false;;) {
       try {
         if (!slot.session) {
-          slot.session = std::make_unique<Session>(place_);
           fresh = true;
+          slot.session = std::make_unique<Session>(place_);
         }
         return work(*slot.session);
       } catch (const pqxx::in_doubt_error& e) {

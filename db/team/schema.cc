@@ -57,10 +57,13 @@ CREATE TABLE keys (
   workload INTEGER NOT NULL REFERENCES workloads (id),
   target INTEGER NOT NULL REFERENCES targets (id),
   space TEXT NOT NULL, in_layout TEXT NOT NULL, out_layout TEXT NOT NULL,
+  kind TEXT NOT NULL, hidden INTEGER NOT NULL,  -- of its target, of its owner
   measured INTEGER NOT NULL,                    -- trials that are ok
+  usable INTEGER NOT NULL,                      -- of these, those that may be a best: without one there is none
   latest INTEGER NOT NULL                       -- of its trials' dates
 );
 CREATE INDEX keys_by_workload ON keys (workload, owner);
+CREATE INDEX keys_with_best ON keys (workload, kind, hidden) WHERE usable > 0;
 CREATE INDEX keys_by_owner ON keys (owner);
 CREATE TABLE trials (
   id INTEGER PRIMARY KEY,

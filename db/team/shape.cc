@@ -13,6 +13,12 @@ bool is_around(const std::string& attribute) {
   return attribute == "epilogue" || attribute == "prologue" || attribute == "def";
 }
 
+void add_numbers(const KeyValue& value, std::vector<double>* numbers) {
+  for (const KeyItem& item : value)
+    if (const auto* extents = std::get_if<KeyExtents>(&item))
+      for (const KeyRange& range : *extents) numbers->push_back(std::log2(1 + static_cast<double>(range.most)));
+}
+
 }  // namespace
 
 StatusOr<WorkloadShape> shape_of(std::string_view workload) {
@@ -28,20 +34,26 @@ StatusOr<WorkloadShape> shape_of(std::string_view workload) {
         group += *text;
         continue;
       }
-      for (const KeyRange& range : std::get<KeyExtents>(item)) {
-        group += range.least == range.most ? "#" : "#..#";
-        shape.numbers.push_back(std::log2(1 + static_cast<double>(range.most)));
-      }
+      for (const KeyRange& range : std::get<KeyExtents>(item)) group += range.least == range.most ? "#" : "#..#";
     }
+    add_numbers(attribute.value, &shape.numbers);
   }
   for (const double n : shape.numbers) shape.size += n;
   shape.group = key_hash(group);
   return shape;
 }
 
-double distance(const WorkloadShape& a, const WorkloadShape& b) {
+StatusOr<std::vector<double>> shape_numbers(std::string_view workload) {
+  HONE_ASSIGN_OR_RETURN(const WorkloadKey key, parse_workload_key(workload));
+  std::vector<double> numbers;
+  for (const KeyAttribute& attribute : key.attributes)
+    if (!is_around(attribute.name)) add_numbers(attribute.value, &numbers);
+  return numbers;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
-  for (size_t i = 0; i < a.numbers.size() && i < b.numbers.size(); ++i) sum += std::abs(a.numbers[i] - b.numbers[i]);
+  for (size_t i = 0; i < a.size() && i < b.size(); ++i) sum += std::abs(a[i] - b[i]);
   return sum;
 }
 

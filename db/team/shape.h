@@ -19,7 +19,10 @@ struct WorkloadShape {
 /// `workload` is canonical; InvalidArgument where it is no workload.
 StatusOr<WorkloadShape> shape_of(std::string_view workload);
 
-/// Sum of the factors between their numbers, as logarithms; both are of one group.
-double distance(const WorkloadShape& a, const WorkloadShape& b);
+/// WorkloadShape::numbers alone.
+StatusOr<std::vector<double>> shape_numbers(std::string_view workload);
+
+/// Sum of the factors between the numbers of two workloads of one group, as logarithms.
+double distance(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace hone::db

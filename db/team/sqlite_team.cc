@@ -109,6 +109,7 @@ class SqliteDatabase final : public SqlDatabase {
 StatusOr<std::unique_ptr<SqlDatabase>> open_sqlite_database(const std::string& path, const SqliteTeamOptions& options) {
   OpenOptions open;
   open.vfs = options.vfs;
+  open.busy_timeout = options.busy_timeout;
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<Database> writer, Database::open(path, open));
   const std::span<const char* const> steps = team_migrations();
   HONE_RETURN_IF_ERROR(migrate(*writer, steps, static_cast<int64_t>(steps.size()), kTeamFile));

@@ -5,6 +5,7 @@
 // the disk, as far as that tells the truth; writers that wait together share one).
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,7 +19,8 @@ struct SqliteTeamOptions {
   /// Whether a commit waits for the disk. Without it a power cut may take the last commits (those since a checkpoint),
   /// and leaves the file whole.
   bool durable = true;
-  std::string vfs;  ///< as OpenOptions
+  std::chrono::milliseconds busy_timeout{5000};  ///< how long a write waits for another program's
+  std::string vfs;                               ///< as OpenOptions
 };
 
 /// The driver under open_sqlite_team(), whose file it opens or makes, with the tables of schema.h.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <algorithm>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -76,6 +77,8 @@ std::string HttpRequest::value(const std::string& key) const {
 struct HttpServer::Impl {
   HttpShared shared;
   asio::io_context context{1};
+  // While a worker has the only request, there is nothing else to wait for.
+  asio::executor_work_guard<asio::io_context::executor_type> waits = asio::make_work_guard(context);
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};
   std::thread thread;

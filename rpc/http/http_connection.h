@@ -98,7 +98,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     namespace http = boost::beast::http;
     parser_.emplace();
     parser_->header_limit(kMaxHeaderBytes);
-    parser_->body_limit(boost::none);  // it is the page's
+    parser_->body_limit(UINT64_MAX);  // it is the page's (and Beast takes none for zero)
     limit_time();
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = this->shared_from_this()](Error error, size_t) { self->on_header(error); });

@@ -4,15 +4,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+#include <fstream>
 #include <iostream>
 
 #include "base/cli.h"
+#include "base/json.h"
 #include "compiler/arith/unproved_accesses.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
 #include "compiler/ir/structural_hash.h"
+#include "compiler/lower/lower.h"
+#include "compiler/ops/definition_text.h"
+#include "compiler/schedule/steps_text.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/cost/cost_model.h"
 #include "tuner/features/features.h"
@@ -100,18 +106,56 @@ void measure(const Row& row, int samples, int compiled) {
             << std::flush;
 }
 
+// The process's own time, in us, of `f`.
+double own_us(const std::function<void()>& f) {
+  const std::clock_t start = std::clock();
+  f();
+  return 1e6 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+// Applies and lowers the configs of `path`, and the steps that a template elsewhere makes of them (templates.py). It
+// has a JSON object a line: workload, target, configs, and of the steps their definition and each one's text. A line a
+// workload: the median of both.
+Status measure_given(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) return absl::InvalidArgumentError(path + " cannot be read");
+  for (std::string line; std::getline(in, line);) {
+    const Json given = Json::parse(line);
+    const Target target = Target::parse(given.at("target").get<std::string>());
+    const Workload w = parse_workload(given.at("workload").get<std::string>());
+    const Definition d = definition_from_text(given.at("definition").get<std::string>());
+    const Space space = make_space(w, target);
+    std::vector<double> own, replayed;
+    for (const Json& config : given.at("configs")) {
+      const Config c = space.parse(config.get<std::string>());
+      own.push_back(own_us([&] { (void)lower_config(w, target, space, c); }));
+    }
+    for (const Json& steps : given.at("steps"))
+      replayed.push_back(own_us([&] {
+        Schedule s(d.inputs, d.outputs);
+        s.replay(steps_from_text(steps.get<std::string>()));
+        (void)lower(s, {.workers = target.threads});
+      }));
+    std::cout << fmt::format("{:.1f} {:.1f}\n", median(own), median(replayed));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   int samples = 1000, compiled = 60;
   std::vector<std::string> only;
+  std::string given;
   CommandLine line("Example: bench_candidates --samples 1000", "bench_candidates");
   line.add_option("--samples", samples, "random candidates per workload")
       .check(number_from(2, 1'000'000))
       .capture_default_str();
   line.add_option("--compiled", compiled, "of them compiled with LLVM").capture_default_str();
   line.add_option("--only", only, "names of workloads: C2,C6").delimiter(',');
+  line.add_option("--given", given, "a file of configs and steps, which alone are lowered (templates.py)");
   return run_cli(line, argc, argv, [&]() -> Status {
+    if (!given.empty()) return measure_given(given);
     std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
               << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9} {:>7} {:>7}\n", "",
                              "configs in the space", "lower us", "feat. us", "hash us", "pred. us", "fit ms", "upd. ms",

@@ -12,8 +12,10 @@
 #include <random>
 #include <thread>
 
+#include "db/chain/remote_source.h"
 #include "db/lookup.h"
 #include "db/store.h"
+#include "tests/fakes/fake_team_hub.h"
 
 namespace hone::db {
 namespace {
@@ -165,6 +167,31 @@ int main(int argc, char** argv) {
     stop = true;
     writer.join();
   }
+  // A team's tophub without its network: a model of 150 layers, each with rows of three owners.
+  const auto team = std::make_shared<FakeTeamHub>();
+  std::vector<TeamKey> keys;
+  for (int64_t i = 0; i < 150; ++i) {
+    LookupQuery layer;
+    layer.workload = asked[static_cast<size_t>(i)], layer.target = kTarget;
+    keys.push_back({layer.workload, layer.target});
+    const BestRow row = *must(hub->best(layer)).row;
+    for (const char* owner : {"tuner ann", "tuner bob", "tuner eve"}) team->bests.push_back({row, owner, 50});
+  }
+  RemoteSourceOptions cached;
+  cached.cache_path = folder + "/bench_cache/hub.db";
+  const auto look_up_model = [&](int64_t) {
+    HubOptions of_team;
+    of_team.packages_dir = folder + "/none";
+    of_team.team = remote_source(team, cached);
+    auto chain = must(TopHub::open(of_team));
+    if (!chain->prefetch(keys).ok()) std::exit(1);
+    for (const TeamKey& key : keys)
+      if (!must(chain->best({key.workload, key.target, {}, {}, {}, {}})).row) std::exit(1);
+  };
+  cached.ask_again_ms = 0;
+  print_row("a team's 150 layers, asked anew, no network", time_each(50, look_up_model), "");
+  cached.ask_again_ms = kAskAgainMs;
+  print_row("a team's 150 layers, from the cache", time_each(200, look_up_model), "1000 us");
   const std::string unknown = "conv2d(n=2,ci=64)";
   print_row("best(), nearest of " + std::to_string(tasks) + " workloads",
             time_each(20,

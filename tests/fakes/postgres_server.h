@@ -60,10 +60,12 @@ class PostgresServer {
 
   /// Starts it, and returns once it takes connections.
   void start() {
-    server_ = spawn({programs() + "/postgres", "-D", data_, "-k", sockets_, "-c", "listen_addresses=", "-c",
-                     std::string("fsync=") + (durable_ ? "on" : "off"), "-c", "max_connections=60"});
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (std::chrono::steady_clock::now() < end) {
+      // One that was killed leaves processes behind, which end by themselves; until then no other one starts.
+      if (!server_ || server_.wait(std::chrono::milliseconds(0)))
+        server_ = spawn({programs() + "/postgres", "-D", data_, "-k", sockets_, "-c", "listen_addresses=", "-c",
+                         std::string("fsync=") + (durable_ ? "on" : "off"), "-c", "max_connections=60"});
       auto asked = spawn({programs() + "/pg_isready", "--quiet", "--host=" + sockets_, "--username=hone"});
       if (asked.wait() == 0) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -74,11 +76,13 @@ class PostgresServer {
   void stop() {
     if (!server_) return;
     server_.signal(SIGINT);
-    if (!server_.wait(std::chrono::seconds(30))) kill();
+    if (server_.wait(std::chrono::seconds(60))) server_ = ChildProcess();
+    kill();
   }
-  /// As a crash: all its processes are killed at once.
+  /// As a crash: the server dies at once, and its processes with it, in the middle of what they do.
   void kill() {
-    server_.kill_group();
+    if (!server_) return;
+    server_.signal(SIGKILL);
     server_.wait();
     server_ = ChildProcess();
   }

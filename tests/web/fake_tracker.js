@@ -18,11 +18,14 @@ const kTypes = {
 export const kPolicy =
     'default-src \'none\'; script-src \'self\'; style-src \'self\'; img-src \'self\' data:; connect-src \'self\'; frame-ancestors \'none\'';
 
+/** The folders of the tophub's page: its own files, then those that it has from the tracker's. */
+export const kTophubFolders = [fileURLToPath(new URL('../../rpc/hub/web/', import.meta.url)), kAssets];
+
 /**
  * answers: path -> (URL, method) => object, or [status, object], or a promise of either. Assets come from the source
- * unless a path is given here.
+ * unless a path is given here: from the first of `folders` that has the file.
  */
-export async function startFakeTracker(answers, port = 0) {
+export async function startFakeTracker(answers, port = 0, folders = [kAssets]) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, 'http://fake');
     const send = (status, type, body) => response
@@ -44,11 +47,13 @@ export async function startFakeTracker(answers, port = 0) {
     }
     const name = url.pathname === '/' ? 'index.html' : url.pathname.slice(1);
     if (!/^[a-z_]+\.[a-z]+$/.test(name)) return send(404, 'text/plain', 'no such page\n');
-    try {
-      send(200, kTypes[extname(name)], await readFile(kAssets + name));
-    } catch {
-      send(404, 'text/plain', 'no such page\n');
+    for (const folder of folders) {
+      try {
+        return send(200, kTypes[extname(name)], await readFile(folder + name));
+      } catch {
+      }
     }
+    send(404, 'text/plain', 'no such page\n');
   });
   await new Promise((resolve, reject) => server.listen(port, '127.0.0.1', resolve).on('error', reject));
   return {

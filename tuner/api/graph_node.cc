@@ -51,6 +51,17 @@ Workload workload_of(const OperatorTable& operators, const Json& question) {
       .workload;
 }
 
+Json names_of(const OperatorTable& operators) {
+  Json names = {{"operators", Json::object()}, {"functions", Json::array()}};
+  for (const auto& op : operators.rows()) {
+    Json& attributes = names["operators"][op->name] = Json::array();
+    for (const Attribute& a : op->attributes) attributes.push_back(a.name);
+  }
+  const FunctionTable functions = standard_functions();
+  for (const auto& f : functions.rows()) names["functions"].push_back(f->name);
+  return names;
+}
+
 }  // namespace
 }  // namespace hone::api
 
@@ -61,7 +72,12 @@ int32_t hone_graph_node(const char* question, char** output) {
     HONE_USER_CHECK(question) << "there is no question";
     static const OperatorTable operators = standard_operators();  // passes ask for many nodes
     try {
-      const Workload w = api::workload_of(operators, Json::parse(question));
+      const Json asked = Json::parse(question);
+      if (asked.contains("names")) {
+        out << json_line(api::names_of(operators));
+        return CommandEnd{};
+      }
+      const Workload w = api::workload_of(operators, asked);
       const PhysicalTypes types = physical_types(w);
       Json attributes = Json::array();
       for (const Attribute& a : w.op->attributes) attributes.push_back({a.name, w.attributes.text(a.name)});

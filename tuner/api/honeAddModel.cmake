@@ -1,19 +1,21 @@
-# hone_add_model(NAME MODEL.onnx|MODEL.tflite [TARGET text] [DB file] [LOCKED file] [OPTIONS tensorc's flags...])
+# hone_add_model(NAME MODEL.onnx|MODEL.tflite [TARGET text] [DB file] [TOPHUB url] [LOCKED file]
+#                [OPTIONS tensorc's flags...])
 #
 # A library NAME of the model, built with the program's other files: link it, include NAME.h, and call NAME_run. The
 # configs are those that the tophub DB has when it is built (then the user's, which the environment's HONE_DB may name
-# instead, and the installed packages); where DB is given, it is built anew when that file changes. TARGET: as
-# tensorc's, of a CPU (default: this machine). LOCKED: a file that `tensorc --lock` wrote of this build (--emit obj, -o
-# NAME.o) says which configs instead.
+# instead, the team's at the URL TOPHUB, and the installed packages); where DB is given, it is built anew when that file
+# changes. TARGET: as tensorc's, of a CPU (default: this machine). A fleet file with the credentials for TOPHUB is named
+# by the environment's HONE_FLEET, or by OPTIONS --fleet FILE. LOCKED: a file that `tensorc --lock` wrote of this build
+# (--emit obj, -o NAME.o) says which configs instead.
 find_program(HONE_TENSORC tensorc HINTS ${CMAKE_CURRENT_LIST_DIR}/../../../bin ${CMAKE_CURRENT_LIST_DIR}/../../../../bin
   DOC "the compiler that hone_add_model calls")
 
 function(hone_add_model name model)
-  cmake_parse_arguments(PARSE_ARGV 2 HONE "" "TARGET;DB;LOCKED" "OPTIONS")
+  cmake_parse_arguments(PARSE_ARGV 2 HONE "" "TARGET;DB;TOPHUB;LOCKED" "OPTIONS")
   if(HONE_UNPARSED_ARGUMENTS)
     list(JOIN HONE_UNPARSED_ARGUMENTS "', '" unknown)
     message(FATAL_ERROR
-      "hone_add_model(${name}): unknown '${unknown}' behind ${model}: there are TARGET, DB, LOCKED and OPTIONS")
+      "hone_add_model(${name}): unknown '${unknown}' behind ${model}: there are TARGET, DB, TOPHUB, LOCKED and OPTIONS")
   endif()
   if(HONE_KEYWORDS_MISSING_VALUES)
     list(JOIN HONE_KEYWORDS_MISSING_VALUES ", " missing)
@@ -38,6 +40,9 @@ function(hone_add_model name model)
     if(EXISTS ${db})
       list(APPEND reads ${db})
     endif()
+  endif()
+  if(HONE_TOPHUB)
+    list(APPEND flags --tophub ${HONE_TOPHUB})
   endif()
   if(HONE_LOCKED)
     get_filename_component(locked ${HONE_LOCKED} ABSOLUTE)

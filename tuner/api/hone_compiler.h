@@ -84,7 +84,8 @@ typedef struct HoneCall {
   /* Definitions of the caller's operators, asked for while a model is read, in JSON; may be null. Calls write(to, TEXT)
      once and returns HONE_OK, or returns HONE_STOPPED, which ends the call. The questions, and what is answered:
 
-       {"operators": true}                               ["my.domain::RotaryPair", ...]: which there are
+       {"operators": true}                               ["my.domain::RotaryPair", ...]: which there are; instead of a
+                                                         name {"name": NAME, "file": PATH} where a file defines it
        {"operator": "my.domain::RotaryPair", "node": "rotary_3", "attributes": {"theta": 10000.0},
         "inputs": [["f32", [1, 8, 64]], null, ...]}      {"definition": TEXT}, or {"error": "one line"}
 
@@ -150,7 +151,9 @@ HONE_API int32_t hone_tophub(const char* const* words, int32_t count, char** out
 
    with "definitions": [TEXT, ...] where it is op(...), which names one by its hash (those of a graph's text).
    `*output`: {"workload": TEXT, "op": NAME, "attributes": [[NAME, TEXT], ...], "inputs": [TYPE, ...], "outputs": [TYPE,
-   ...]}, types as above. HONE_BAD_INPUT, with one line, where there is no such node. */
+   ...]}, types as above. HONE_BAD_INPUT, with one line, where there is no such node.
+   {"names": true}: `*output` is {"operators": {NAME: [ATTRIBUTE, ...], ...}, "functions": [NAME, ...]}, all that nodes
+   may be. */
 HONE_API int32_t hone_graph_node(const char* question, char** output);
 
 /* Null does nothing. */

@@ -15,6 +15,7 @@
 #include "tuner/api/caller.h"
 #include "tuner/api/model_options.h"
 #include "tuner/api/pass_calls.h"
+#include "tuner/cli/team_flags.h"
 #include "tuner/cli/tophub_hooks.h"
 
 namespace hone::api {
@@ -35,6 +36,11 @@ int32_t build(const std::function<void(CommandLine&)>& what, const char* artifac
     TensorcOptions o;
     const OperatorTable operators = standard_operators();
     add_tensorc_flags(line, operators, o);
+    TeamFlags team;
+    add_team_access_flags(line, team);
+    for (const char* name :
+         {"--fleet", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure", "--tophub", "--trust-tenant"})
+      line.flag(name).hide();  // groups of the program's help have more
     set_tensorc_help(line);
     what(line);
     line.flag("-o").add_result(artifact);
@@ -58,6 +64,8 @@ int32_t build(const std::function<void(CommandLine&)>& what, const char* artifac
       };
     return run_command(line, asked.words, [&]() -> Status {
       o.read_before = {{kFlagsFile, flags_file(line)}};
+      HONE_ASSIGN_OR_RETURN(const Team opened, open_team(team, team.credentials, team.insecure));
+      o.team = opened.source;
       try {
         return run_tensorc(operators, o, out, err);
       } catch (const Stopped&) {

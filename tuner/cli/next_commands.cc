@@ -14,6 +14,8 @@ void add_place(ShellCommand& command, const TunerFlags& f) {
   command.option("--tracker", f.tracker).option("--device", f.device).options("--label", f.labels);
   for (const auto& [flag, file] : credential_files(f)) command.option(flag, file);
   command.flag("--insecure", f.insecure);
+  if (f.team_flags.url) command.option("--tophub", *f.team_flags.url);
+  command.options("--trust-tenant", f.team_flags.trusted);
   if (f.threads > 0) command.option("--threads", std::to_string(f.threads));
   command.option("--db", f.db);
 }
@@ -63,12 +65,19 @@ std::string model_build_command(const TunerFlags& f) {
 
 std::string resume_command(const TunerFlags& f) {
   ShellCommand command("tuner");
-  command.option("--model", f.model).option("--ranges", f.quantize.calibrate);
+  command.flag("--confirm", f.confirm).option("--model", f.model).option("--ranges", f.quantize.calibrate);
   add_model(command, f);
   add_place(command, f);
   add_search(command, f);
   command.option("--plot", f.plot).flag("--json", f.json);
   return command.option("--seconds", fmt::format("{}", f.seconds)).text();
+}
+
+std::string sync_command(const TunerFlags& f, const std::string& hub, const std::string& db) {
+  ShellCommand command("tophub sync");
+  command.option("--tophub", hub);
+  for (const auto& [flag, file] : credential_files(f)) command.option(flag, file);
+  return command.flag("--insecure", f.insecure).option("--db", db).text();
 }
 
 }  // namespace hone

@@ -18,4 +18,7 @@ std::string model_build_command(const TunerFlags& flags);
 /// which would begin again.
 std::string resume_command(const TunerFlags& flags);
 
+/// Sends the team's tophub at `hub` what waits for it in the database at `db`.
+std::string sync_command(const TunerFlags& f, const std::string& hub, const std::string& db);
+
 }  // namespace hone

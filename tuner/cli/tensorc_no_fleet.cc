@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/exit_code.h"
+#include "tuner/cli/team_flags.h"
 #include "tuner/cli/tensorc_fleet.h"
 
 namespace hone {
@@ -11,6 +12,7 @@ namespace hone {
 struct TensorcFleet::Flags {
   std::vector<std::pair<std::string, std::vector<std::string>>> given;  ///< a flag, and its values
   bool insecure = false;
+  TeamFlags team;
 };
 
 TensorcFleet::TensorcFleet(CommandLine& line) : flags_(std::make_unique<Flags>()) {
@@ -19,6 +21,7 @@ TensorcFleet::TensorcFleet(CommandLine& line) : flags_(std::make_unique<Flags>()
     flags_->given.emplace_back(name, std::vector<std::string>());
   for (auto& [name, values] : flags_->given) line.add_option(name, values).one_value_each().hide();  // not in the help
   line.add_flag("--insecure", flags_->insecure).hide();
+  add_team_flags(line, flags_->team);
 }
 TensorcFleet::~TensorcFleet() = default;
 
@@ -28,7 +31,7 @@ Status TensorcFleet::apply(TensorcOptions&) const {
       return usage_error(name +
                          ": this tensorc was built without a fleet (HONE_WITH_FLEET=OFF); it checks and times on "
                          "this machine");
-  return absl::OkStatus();
+  return open_team(flags_->team, {}, false).status();
 }
 
 }  // namespace hone

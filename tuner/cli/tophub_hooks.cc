@@ -14,6 +14,7 @@
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/ops/extremes.h"
 #include "tuner/cli/package_hooks.h"
+#include "tuner/cli/team_flags.h"
 #include "tuner/cost/check_model.h"
 #include "tuner/features/features.h"
 #include "tuner/transfer/seeds.h"
@@ -81,6 +82,22 @@ db::CompilerHooks tophub_hooks(const OperatorTable& operators) {
   hooks.check_prior = [](const db::PriorRow& prior) {
     const bool known = prior.schema == feature_schema(feature_set(prior.target_kind)).hex();
     return check_model(prior.model, known ? kFeatureCount : 0);
+  };
+  hooks.candidates = [&operators](const std::string& workload, const std::string& target,
+                                  db::TopHub& hub) -> StatusOr<std::vector<db::Candidate>> {
+    try {
+      const Workload w = Workload::parse(operators, workload);
+      const Target t = Target::parse(target);
+      return candidates(w, t, make_space(w, t), hub);
+    } catch (const UserError& e) {
+      return usage_error(e.what());
+    }
+  };
+  const auto flags = std::make_shared<TeamFlags>();
+  hooks.add_team_flags = [flags](CommandLine& line) { add_team_access_flags(line, *flags); };
+  hooks.open_team = [flags]() -> StatusOr<std::pair<std::shared_ptr<db::RemoteHub>, std::shared_ptr<db::Source>>> {
+    HONE_ASSIGN_OR_RETURN(const Team team, open_team(*flags, flags->credentials, flags->insecure));
+    return std::pair(team.hub, team.source);
   };
   hooks.train = [&operators](db::Store& store, const std::string& target_kind) {
     TrainOptions options;

@@ -6,6 +6,7 @@
 #include "base/terminal.h"
 #include "base/version/version.h"
 #include "compiler/codegen/llvm/machine/host_target.h"
+#include "tuner/cli/tophub_fleet.h"
 #include "tuner/cli/tophub_hooks.h"
 
 int main(int argc, char** argv) {
@@ -16,5 +17,6 @@ int main(int argc, char** argv) {
   hooks.packages.program = hone::version_line("tophub");
   hooks.columns = hone::terminal_columns(STDOUT_FILENO);
   hooks.add_flags = [](hone::CommandLine& line) { hone::add_version(line, &hone::compiler_line); };
+  hone::add_fleet_commands(hooks);
   return hone::db::tophub_main(argc, argv, hooks, std::cout);
 }

@@ -18,10 +18,13 @@
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/driver/users.h"
 #include "compiler/ops/extremes.h"
+#include "compiler/ops/user_operator.h"
+#include "tuner/cli/confirm_text.h"
 #include "tuner/cli/next_commands.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tuner_files.h"
 #include "tuner/cli/whole_text.h"
+#include "tuner/driver/confirm_known.h"
 #include "tuner/driver/measure_tasks.h"
 #include "tuner/driver/model_work.h"
 #include "tuner/driver/time_plan.h"
@@ -41,7 +44,8 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   users_of(f, operators);  // for texts of workloads
-  const std::string given = flags_of_models_alone(f);
+  const bool is_of_user = is_user_operator(f.workload.empty() ? f.task : f.workload);
+  const std::string given = flags_of_models_alone(f, is_of_user || !f.tasks.empty());
   HONE_USER_CHECK(given.empty()) << given << ": these belong to --model";
   HONE_USER_CHECK(f.quantize.calibrate.empty() && !f.denormals && !f.assume_finite && !f.print_tasks)
       << "--ranges, --denormals, --assume-finite and --print-tasks belong to --model";
@@ -183,9 +187,34 @@ Status check_numbers(const TunerFlags& f) {
   for (const auto& [flag, number] : {std::pair("--seconds", f.seconds), std::pair("--weight", f.weight),
                                      std::pair("--timeout", f.timeout), std::pair("--min-repeat-ms", f.min_repeat_ms)})
     if (std::isnan(number)) return usage_error(fmt::format("{} nan: this is not a number", flag));
+  if (f.confirm && (f.fresh || f.trials > 0 || f.stop_after > 0 || !f.plot.empty()))
+    return usage_error("--confirm searches nothing: --fresh, --trials, --stop-after and --plot exclude it");
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
+  return absl::OkStatus();
+}
+
+// Measures what is known from elsewhere, and says what became of it; of a model also what it takes now.
+Status confirm(const TunerFlags& f, const TunerIo& io, const std::vector<WeightedWorkload>& workloads,
+               const ModelWork& model, const ModelBefore& before, const TuneServices& services, PhaseLine& phase) {
+  HONE_ASSIGN_OR_RETURN(const Confirmations found, confirm_known(workloads, services, phase));
+  OrderedJson json = json_of(found);
+  if (!f.json) io.out << to_string(found) << std::flush;
+  if (!f.model.empty() && !found.tasks.empty() && !found.interrupted && services.plan.left() > 0) {
+    HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
+                          compare_wholes(model.variants, before, {}, services, phase));
+    for (const WholeModel& whole : wholes) {
+      json["models"].push_back(json_of(whole));
+      if (!f.json) io.out << to_string(whole) << std::flush;
+    }
+  }
+  if (f.json) io.out << json_line(json) << std::endl;
+  if (found.interrupted)
+    return interrupted_error(fmt::format("interrupted; what was measured is kept in {}", services.store.path()));
+  if (found.left() > 0)
+    services.events.tell(fmt::format("the time was up: {} configs from elsewhere not measured{}", found.left(),
+                                     f.model.empty() ? "" : fmt::format("; `{}` goes on", resume_command(f))));
   return absl::OkStatus();
 }
 
@@ -201,8 +230,52 @@ void share_time(TimePlan& plan, bool is_model, const std::optional<ModelNow>& no
 
 }  // namespace
 
-Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
+namespace {
+
+// Tells the team's tophub what the session confirmed, beside it and for a while behind it.
+class TeamNews {
+ public:
+  TeamNews(const TunerFlags& f, const std::string& db_path, const TimePlan& plan, const Events& events,
+           const TunerIo& io)
+      : name_(f.hub ? f.hub->name() : ""),
+        command_(sync_command(f, name_, db_path)),
+        plan_(plan),
+        events_(events),
+        io_(io) {
+    if (f.hub) pusher_.emplace(db_path, f.hub);
+  }
+  // However the session ends.
+  ~TeamNews() {
+    if (!pusher_) return;
+    // It goes on with the next session, so that nobody needs to wait for it.
+    constexpr double kLeast = 0.5, kMost = 10;
+    double seconds = plan_.is_limited() ? std::clamp(plan_.left(), kLeast, kMost) : kMost;
+    if (io_.interrupts && io_.interrupts() > 0) seconds = kLeast;
+    const db::Pushed pushed = pusher_->finish(seconds);
+    if (pushed.trials > 0)
+      events_.tell(fmt::format("{} confirmed trial{} went to {}", pushed.trials, pushed.trials == 1 ? "" : "s", name_));
+    if (pushed.waiting > 0)
+      events_.tell(fmt::format("{} did not go to {} yet{}; the next session sends them, or `{}`",
+                               pushed.waiting == 1 ? "1 record" : fmt::format("{} records", pushed.waiting), name_,
+                               pushed.why.empty() ? "" : fmt::format(" ({})", pushed.why), command_));
+  }
+  TeamNews(const TeamNews&) = delete;
+
+  db::Pusher* pusher() { return pusher_ ? &*pusher_ : nullptr; }
+
+ private:
+  const std::string name_, command_;
+  const TimePlan& plan_;
+  const Events& events_;
+  const TunerIo& io_;
+  std::optional<db::Pusher> pusher_;
+};
+
+}  // namespace
+
+Status tune(const OperatorTable& operators, const TunerFlags& given, const TunerIo& io) {
   const SteadyClock clock;
+  TunerFlags f = given;
   TimePlan plan(clock, clock.now(), f.seconds);
   const Events events{[&io](const std::string& line) { io.err << "tuner: " << clean_line(line) << std::endl; }};
   PhaseLine phase(events, clock, plan);
@@ -225,8 +298,14 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   }
   if (!f.plot.empty())
     if (const Status s = check_writable(f.plot); !s.ok()) return usage_error("--plot " + message_of(s));
+  if (!f.hub) {
+    HONE_ASSIGN_OR_RETURN(const Team team, open_team(f.team_flags, f.credentials, f.insecure));
+    f.hub = team.hub, f.team = team.source;
+    f.has_hub_credentials = team.hub != nullptr;
+  }
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
+  TeamNews news(f, store->path(), plan, events, io);
   if (f.make_workload) workloads.push_back({f.make_workload(place.target)});
   const std::string target = to_string(place.target);
   HostCores cores(clock);
@@ -236,17 +315,17 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     return std::make_unique<LineProgress>(io.err, io.terminal, clock, io.size);
   };
   const TuneServices services{operators, f,     events, new_progress, io.interrupts, place,
-                              *store,    cores, clock,  plan,         prior.model};
+                              *store,    cores, clock,  plan,         prior.model,   news.pusher()};
   ModelWork model;
   ModelBefore before;
   std::optional<ModelNow> now;
   if (is_model) {
-    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, events));
+    HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, f.team, events));
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
         << "; the default of each is one";
-    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store));
+    HONE_ASSIGN_OR_RETURN(before, known_before(model, place.target, *store, f.team));
     now = look_at_model(before, workloads, services, phase);
   }
   if (plan.is_limited() && now && now->build_seconds > plan.left())
@@ -254,10 +333,12 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
         fmt::format("one build of the model takes {:.1f} s, and {:.1f} s of --seconds are left: the whole is not timed",
                     now->build_seconds, plan.left()));
   if (begins_warm(f)) {
-    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store->path())));
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub,
+                          db::TopHub::open(db::usual_hub(store->path(), f.team)));
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
     events.tell(prior.line);
   }
+  if (f.confirm) return confirm(f, io, workloads, model, before, services, phase);
   SessionOptions options = session_options(f, place.devices, workloads.size(), workloads);
   share_time(plan, is_model, now, options);
   HONE_ASSIGN_OR_RETURN(const MeasuredTasks measured, measure_tasks(workloads, options, services));
@@ -283,7 +364,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
     // With the new measurements its layers may be others; if the time is up it is not built.
     const Events said_before;
     if (plan.left() > 0) {
-      HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, said_before));
+      HONE_ASSIGN_OR_RETURN(model, model_with_measured(operators, imported, place.target, *store, f.team, said_before));
     }
     HONE_RETURN_IF_ERROR(report_model(f, io, model.variants, before, tasks, *outcome, services, phase));
     const std::string rest = not_reached(f, *outcome, workloads, tasks, alternatives.not_measured);

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/ops/operator.h"
+#include "tuner/cli/team_flags.h"
 #include "tuner/driver/tune_request.h"
 #include "tuner/session/progress.h"
 
@@ -18,9 +19,11 @@ struct SessionOutcome;
 
 /// A session and its output.
 struct TunerFlags : TuneRequest {
+  TeamFlags team_flags;      ///< name TuneRequest's hub, where that is null
   std::string plot;          ///< a file for the tuning curve
   bool print_tasks = false;  ///< of a model: print the file of --tasks that says the same, and nothing else
   bool list = false;         ///< print the tasks there are, and nothing else
+  bool confirm = false;      ///< search nothing: measure the configs known from elsewhere beside the defaults
   bool json = false;
   /// Files that were read for it, of flags, and what their user calls them: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;

@@ -18,6 +18,7 @@ Help tuner_help() {
   return {.does = "Finds the fastest schedules of an operator, or of a model's layers, by measuring candidates.",
           .examples = {{"tuner --task conv2d --target llvm --trials 128", "an operator, on this machine's CPU"},
                        {"tuner model.onnx --seconds 600", "a model's layers"},
+                       {"tuner --confirm model.onnx --seconds 60", "try here what is known from elsewhere"},
                        {"tuner --workload 'dense(m=8,n=768,k=768)' --threads 2", "an operator as a model has it"},
                        {"tuner --task dense --fleet ann.hone", "on a device of a fleet"},
                        {"tuner --list", "the operators and their arguments"}},
@@ -38,6 +39,7 @@ Help tuner_help() {
                       {{"--seconds S", "end after this time, confirming and reporting included"},
                        {"--trials N", "measure N candidates at most"},
                        {"--stop-after N", "stop when so many trials brought no gain"},
+                       {"--confirm", "search nothing: measure known configs beside the defaults"},
                        {"--search NAME", searcher_list()},
                        {"--fresh", "begin anew instead of resuming earlier trials"}},
                       {"--warm-start", "--seed", "--batch", "--timeout", "--repeat", "--min-repeat-ms"}},
@@ -52,9 +54,10 @@ Help tuner_help() {
                      {"Fleet",
                       {{"--fleet FILE", "measure on a fleet: a file of `tracker init-tls`, or HONE_FLEET"},
                        {"--tracker HOST:PORT", "measure on the fleet of this tracker; without both, here"},
-                       {"--device KEY", "choose a device, an agent or a label"}},
-                      {"--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure", "--weight",
-                       "--priority"}}},
+                       {"--device KEY", "choose a device, an agent or a label"},
+                       {"--tophub URL", "read a team's tophub, and tell it what is confirmed"}},
+                      {"--trust-tenant", "--label", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--insecure",
+                       "--weight", "--priority"}}},
           .wants_words = true};
 }
 
@@ -91,7 +94,13 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
   line.add_option("--stop-after", f.stop_after,
                   "stop when so many trials brought no gain (with several tasks: leave the task)")
       .check(number_from(1, 10'000'000));
+  line.add_flag("--confirm", f.confirm,
+                "search nothing: measure the configs that are known from elsewhere beside the defaults, those of the "
+                "dearest layers first, so that builds take what is faster here");
   add_fleet_flags(line, f, "measure on the fleet of this tracker, HOST:PORT or unix:PATH; without it and --fleet here");
+  add_team_flags(line, f.team_flags);
+  line.flag("--tophub").group("A fleet's device");
+  line.flag("--trust-tenant").group("A fleet's device");
   line.add_option("--weight", f.weight, "have this share of the tracker's devices, relative to other sessions")
       .check(number_from(0.01, 100.0))
       .capture_default_str();
@@ -109,7 +118,8 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
       .check(number_from(0.1, 3600.0))
       .capture_default_str();
   line.add_option("--repeat", f.repeat, "time a candidate so often").check(number_from(1, 1000)).capture_default_str();
-  line.add_option("--min-repeat-ms", f.min_repeat_ms, "make each repeat at least this long")
+  line.add_option("--min-repeat-ms", f.min_repeat_ms,
+                  "make each repeat at least this long; near the best 2.5 times as long, of finalists 5 times")
       .check(number_from(0.01, 10'000.0))
       .capture_default_str();
   line.add_option("--threads", f.threads, "tune kernels for so many threads (default: the target's)")

@@ -27,6 +27,8 @@ using namespace std::chrono_literals;
 // Half of a first batch: configs that were fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
 constexpr size_t kModelFinalists = 3;
+// Repeats of candidates near the best: 5 ms where others have 2.
+constexpr double kRefinedTimesAsLong = 2.5;
 
 int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -52,7 +54,7 @@ StatusOr<std::optional<Config>> known_config(const TuningTask& task, const Targe
                                              const db::Store& store) {
   HONE_ASSIGN_OR_RETURN(ChosenConfig known,
                         choose_config(task.workload, target, task.space, hub, ConfigUse::kAlone, Transfer::kAny));
-  const bool is_own = known.source.starts_with("best (exact") && known.source.ends_with(" from " + store.path());
+  const bool is_own = known.source.starts_with("best (exact") && known.from == store.path();
   if (is_own || known.is_default() || known.config == task.space.default_config()) return std::nullopt;
   return std::move(known.config);
 }
@@ -141,6 +143,7 @@ SessionOptions session_options(const TuneRequest& f, size_t devices, size_t task
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
+  o.profile.refine_repeat_ms = kRefinedTimesAsLong * f.min_repeat_ms;
   // In a model, each of many workloads has finalists of its own, chosen from few trials.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   o.profile.cold_constants = o.is_model;
@@ -164,7 +167,10 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   const std::string target = to_string(place.target);
   std::unique_ptr<db::TopHub> hub;
   if (begins_warm(f)) {
-    HONE_ASSIGN_OR_RETURN(hub, db::TopHub::open(db::usual_hub(store.path())));
+    HONE_ASSIGN_OR_RETURN(hub, db::TopHub::open(db::usual_hub(store.path(), f.team)));
+    std::vector<db::TeamKey> keys;
+    for (const WeightedWorkload& w : workloads) keys.push_back({to_string(w.workload), target});
+    HONE_RETURN_IF_ERROR(hub->prefetch(keys));
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   size_t begun = 0;
@@ -188,7 +194,9 @@ StatusOr<MeasuredTasks> measure_tasks(const std::vector<WeightedWorkload>& workl
   RemoteMeasurer measurer(remote_options(f, place, tasks));
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
   for (const auto& task : tasks) HONE_RETURN_IF_ERROR(keep_definition(task->workload, store));
-  DbTrialLog log(store);
+  DbTrialLog log(store, f.hub && services.pusher ? f.hub->name() : "", [&services] {
+    if (services.pusher) services.pusher->wake();
+  });
   const std::unique_ptr<Progress> progress = services.new_progress();
   std::vector<TaskSetup> setups;
   for (size_t t = 0; t < tasks.size(); ++t) {

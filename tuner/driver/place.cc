@@ -28,7 +28,7 @@ StatusOr<Place> find_place(const TuneRequest& f) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --fleet or --tracker too");
     if (!f.labels.empty())
       return usage_error("--label chooses among the devices of a tracker: give --fleet or --tracker too");
-    if (const auto& c = f.credentials; !(c.ca + c.certificate + c.key + c.token).empty())
+    if (const auto& c = f.credentials; !f.has_hub_credentials && !(c.ca + c.certificate + c.key + c.token).empty())
       return usage_error(
           "--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --fleet or --tracker too");
     HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs(), kind));

@@ -8,6 +8,7 @@
 #include "base/time_text.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/build/denormals.h"
+#include "db/chain/outbox.h"
 #include "db/plausible.h"
 #include "tuner/driver/phase_line.h"
 #include "tuner/session/standings.h"
@@ -57,17 +58,18 @@ StatusOr<std::vector<ConfigsByWorkload>> runners_up(const std::vector<std::uniqu
   return out;
 }
 
-// Keeps choices found inside the model for tensorc to find: all of them or none.
+// Keeps choices found inside the model for tensorc to find: all of them or none. `hub_name`: of the team's tophub that
+// is told; empty: none.
 Status store_choices(const std::vector<ModelChoice>& choices, const Target& target, db::TopHub& hub, db::Store& store,
-                     const OperatorTable& operators) {
+                     const std::string& hub_name, const OperatorTable& operators) {
   HONE_ASSIGN_OR_RETURN(db::Transaction transaction, db::Transaction::begin(store.database()));
   for (const ModelChoice& c : choices) {
     const std::optional<db::BestRow> best = exact_best(Workload::parse(operators, c.workload), target, hub);
     if (!best) return absl::NotFoundError(fmt::format("there is no best of {}", c.workload));
-    HONE_RETURN_IF_ERROR(store.choices()
-                             .put_in_transaction({best->workload, best->target, best->space, c.config, best->config,
-                                                  c.seconds, c.instead_seconds, db::unix_ms()})
-                             .status());
+    const db::ChoiceRow choice{best->workload, best->target, best->space,       c.config,
+                               best->config,   c.seconds,    c.instead_seconds, db::unix_ms()};
+    HONE_RETURN_IF_ERROR(store.choices().put_in_transaction(choice).status());
+    if (!hub_name.empty()) HONE_RETURN_IF_ERROR(db::Outbox(store).note_in_transaction(hub_name, choice));
   }
   return transaction.commit();
 }
@@ -77,9 +79,11 @@ Status store_choices(const std::vector<ModelChoice>& choices, const Target& targ
 StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& variants, const ModelBefore& before,
                                                  const std::vector<std::unique_ptr<TuningTask>>& tasks,
                                                  const TuneServices& services, PhaseLine& phase) {
-  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior] = services;
+  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior, pusher] =
+      services;
   const Target& target = place.target;
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path(), f.team)));
+  const std::string hub_name = pusher && f.hub ? f.hub->name() : "";
   const Denormals as_built = denormals_for(f.denormals, target);
   std::vector<ConfigsByWorkload> others;
   if (why_not_here(target).empty()) {
@@ -98,23 +102,30 @@ StatusOr<std::vector<WholeModel>> compare_wholes(const std::vector<ModelGraph>& 
                                 others, as_built, f.assume_finite, [&services] { return services.plan.left(); }));
     WholeModel& whole = out.back();
     if (whole.choices.empty()) continue;
-    if (const Status stored = store_choices(whole.choices, target, *hub, store, operators); !stored.ok()) {
+    if (const Status stored = store_choices(whole.choices, target, *hub, store, hub_name, operators); !stored.ok()) {
       events.tell("what was chosen inside the model is not stored: " + message_of(stored));
       whole.forget_choices();
+    } else if (pusher) {
+      pusher->wake();
     }
   }
   return out;
 }
 
 StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
-                                        const Target& target, const db::Store& store, const Events& events) {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+                                        const Target& target, const db::Store& store,
+                                        const std::shared_ptr<db::Source>& team, const Events& events) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path(), team)));
   return model_work(operators, imported, target, events,
                     [&](const Workload& w) { return measured_seconds(w, target, *hub); });
 }
 
-StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store) {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store,
+                                   const std::shared_ptr<db::Source>& team) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path(), team)));
+  std::vector<db::TeamKey> keys;
+  for (const WeightedWorkload& w : model.tasks) keys.push_back({to_string(w.workload), to_string(target)});
+  HONE_RETURN_IF_ERROR(hub->prefetch(keys));
   return model_before(model, target, *hub);
 }
 
@@ -137,7 +148,8 @@ StatusOr<std::vector<WeightedWorkload>> without_trials(std::vector<WeightedWorkl
 
 StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& imported, const TasksOutcome& outcome,
                                             const std::vector<WeightedWorkload>& before, const TuneServices& services) {
-  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior] = services;
+  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior, pusher] =
+      services;
   if (outcome.interrupted) return Alternatives{false};
   // Preparing the model again takes its time, too.
   constexpr double kLeastSeconds = 2;
@@ -146,7 +158,8 @@ StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& impor
     return Alternatives{true, left.size()};
   }
   const Events said_before;
-  HONE_ASSIGN_OR_RETURN(ModelWork work, model_with_measured(operators, imported, place.target, store, said_before));
+  HONE_ASSIGN_OR_RETURN(ModelWork work,
+                        model_with_measured(operators, imported, place.target, store, f.team, said_before));
   HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> alternatives,
                         without_trials(std::move(work.alternatives), place.target, store));
   if (alternatives.empty()) return Alternatives{};
@@ -175,7 +188,8 @@ StatusOr<Alternatives> measure_alternatives(const std::vector<ModelGraph>& impor
 
 std::optional<ModelNow> look_at_model(const ModelBefore& before, std::vector<WeightedWorkload>& workloads,
                                       const TuneServices& services, PhaseLine& phase) {
-  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior] = services;
+  const auto& [operators, f, events, new_progress, interrupts, place, store, cores, clock, plan, prior, pusher] =
+      services;
   if (before.variants.empty()) return std::nullopt;
   phase.begin("building and timing the model as it is");
   // Half of the time is the search's, whatever a build takes.

@@ -15,11 +15,14 @@
 
 namespace hone {
 
-/// The model as it is built with the measurements in the database. Errors of the database, else as model_work().
+/// The model as it is built with the measurements in the database and in the team's tophub (may be null). Errors of the
+/// database, else as model_work().
 StatusOr<ModelWork> model_with_measured(const OperatorTable& operators, const std::vector<ModelGraph>& imported,
-                                        const Target& target, const db::Store& store, const Events& events);
+                                        const Target& target, const db::Store& store,
+                                        const std::shared_ptr<db::Source>& team, const Events& events);
 /// The model as tensorc would build it now. Errors of the database.
-StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store);
+StatusOr<ModelBefore> known_before(const ModelWork& model, const Target& target, const db::Store& store,
+                                   const std::shared_ptr<db::Source>& team);
 
 /// Measures the model as it is now: each workload's share of its time, which goes into `workloads`, and the possible
 /// gain. Nothing if it cannot run here, or if that took half of the time.

@@ -9,6 +9,8 @@
 #include "compiler/driver/request/model_request.h"
 #include "compiler/ops/workload.h"
 #include "compiler/target/target.h"
+#include "db/chain/source.h"
+#include "db/team/remote_hub.h"
 #include "rpc/wire/access/credentials.h"
 #include "tuner/search/searcher.h"
 
@@ -16,14 +18,17 @@ namespace hone {
 
 /// Asks for a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, for operators.
 struct TuneRequest : ModelRequest, OperatorRequest {
-  std::string tasks;  ///< a file of many operators
-  int threads = 0;    ///< 0: as the target says
-  std::string db;     ///< the tophub; empty: the user's
+  std::string tasks;                   ///< a file of many operators
+  int threads = 0;                     ///< 0: as the target says
+  std::string db;                      ///< the tophub; empty: the user's
+  std::shared_ptr<db::RemoteHub> hub;  ///< a team's, which is told what is confirmed; null: none
+  std::shared_ptr<db::Source> team;    ///< the same as a source of lookups; null: none
 
   std::string tracker, device;  ///< a fleet's; empty: this machine measures
   std::vector<std::string> labels;
   wire::CredentialFiles credentials;  ///< sent to the tracker
   bool insecure = false;
+  bool has_hub_credentials = false;  ///< without a tracker they are for `hub`
   int priority = 0;
   double weight = 1;
 

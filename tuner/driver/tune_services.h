@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "compiler/driver/request/events.h"
 #include "compiler/ops/operator.h"
+#include "db/chain/pusher.h"
 #include "db/store.h"
 #include "tuner/driver/place.h"
 #include "tuner/driver/time_plan.h"
@@ -31,6 +32,7 @@ struct TuneServices {
   const Clock& clock;
   const TimePlan& plan;
   const std::string& prior;  ///< the cost model to begin with; empty: none
+  db::Pusher* pusher;        ///< sends what is confirmed to the team's tophub; null: there is none
 };
 
 }  // namespace hone

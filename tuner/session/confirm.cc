@@ -17,7 +17,8 @@ constexpr size_t kHurriedFinalists = 3;
 constexpr double kMostOfATask = 10, kLeastOfATask = 0.1;  // seconds of repeats
 // Building candidates and carrying them takes the rest.
 constexpr double kShareOfRepeats = 0.5;
-constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
+// Finalists are timed longer than candidates: 20 repeats of 10 ms where those have 2 ms.
+constexpr double kConfirmRepeats = 20, kTimesAsLong = 5;
 
 class Confirmation {
  public:
@@ -128,10 +129,10 @@ class Confirmation {
     if (candidates.empty()) return;
     // All repeats of all finalists together take a second or, for slow programs, a little more; when interrupted a
     // second at most.
+    const double repeat_ms = kTimesAsLong * o_.profile.min_repeat_ms;
     const auto round_seconds = [&] {
       double seconds = 0;
-      for (const auto& c : candidates)
-        seconds += std::max(kConfirmRepeatMs * 1e-3, known.of_program(c->hash.hex())->seconds);
+      for (const auto& c : candidates) seconds += std::max(repeat_ms * 1e-3, known.of_program(c->hash.hex())->seconds);
       return seconds;
     };
     double most = hurry_ ? share_ : kMostOfATask;
@@ -143,7 +144,7 @@ class Confirmation {
     while (hurry_ && candidates.size() > 1 && 3 * round_seconds() > most) candidates.pop_back();
     wire::MeasureProfile profile = tasks_[answer.task].setup().profile_of(o_.profile);
     profile.best_seconds = 0;
-    profile.min_repeat_ms = kConfirmRepeatMs;
+    profile.min_repeat_ms = repeat_ms;
     profile.repeats = static_cast<uint32_t>(std::clamp(most / round_seconds(), 3.0, kConfirmRepeats));
     const uint64_t seq = session_jobs_.submit(answer.task, candidates, profile);
     jobs_.push_back({answer.task, seq, std::move(candidates), profile});

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/exit_code.h"
 #include "base/text.h"
+#include "db/chain/outbox.h"
 
 namespace hone {
 namespace {
@@ -34,7 +37,15 @@ Status DbTrialLog::add(std::span<const db::TrialRow> trials) {
     else
       feature_bytes_ += features->size();
   }
-  return store_.trials().add(trials).status();
+  const auto is_confirmed = [](const db::TrialRow& trial) { return trial.confirmed; };
+  if (hub_.empty() || std::none_of(trials.begin(), trials.end(), is_confirmed))
+    return store_.trials().add(trials).status();
+  HONE_ASSIGN_OR_RETURN(db::Transaction transaction, db::Transaction::begin(store_.database()));
+  HONE_RETURN_IF_ERROR(store_.trials().add_in_transaction(trials).status());
+  HONE_RETURN_IF_ERROR(db::Outbox(store_).note_in_transaction(hub_, trials));
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  if (on_noted_) on_noted_();
+  return absl::OkStatus();
 }
 
 Status DbTrialLog::begin(const db::SessionRow& session) {

@@ -1,6 +1,7 @@
 // Trials in the tophub.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@ namespace hone {
 
 class DbTrialLog final : public TrialLog {
  public:
-  /// `store` outlives the log.
-  explicit DbTrialLog(db::Store& store) : store_(store) {}
+  /// `store` outlives the log. `hub`: the team's tophub whose outbox gets what is confirmed, with `on_noted` called
+  /// then; empty: none.
+  explicit DbTrialLog(db::Store& store, std::string hub = "", std::function<void()> on_noted = nullptr)
+      : store_(store), hub_(std::move(hub)), on_noted_(std::move(on_noted)) {}
   /// Texts from other machines pass through here to terminals: they have no control characters.
   StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
                                            const std::string& space) override;
@@ -29,6 +32,8 @@ class DbTrialLog final : public TrialLog {
 
  private:
   db::Store& store_;
+  const std::string hub_;
+  const std::function<void()> on_noted_;
   // Everything a lost database may have held of this session. Features of later trials are left out: they can be
   // computed again, and take most of the memory.
   db::RecordSet given_;

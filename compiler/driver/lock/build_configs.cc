@@ -12,12 +12,6 @@
 namespace hone {
 namespace {
 
-// The words of `tensorc --min-confidence`, and `given`.
-std::string confidence_of(const ChosenConfig& c, const std::string& workload, const std::string& target) {
-  if (!c.row) return c.is_default() ? "default" : "given";
-  return c.row->workload == workload && c.row->target == target ? "elsewhere" : "nearest";
-}
-
 std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
 }  // namespace
@@ -41,7 +35,7 @@ StatusOr<std::unique_ptr<BuildConfigs>> BuildConfigs::open(const BuildRequest& r
     for (const db::LockedConfig& c : out->lock_.configs) out->locked_[{c.workload, c.target}] = &c;
     for (const db::LockedTime& t : out->lock_.times) out->times_[{t.workload, t.target}] = t.seconds;
   } else if (!out->is_given()) {
-    HONE_ASSIGN_OR_RETURN(out->hub_, db::TopHub::open(db::usual_hub(r.db)));
+    HONE_ASSIGN_OR_RETURN(out->hub_, db::TopHub::open(r.hub()));
   }
   return out;
 }
@@ -65,6 +59,7 @@ StatusOr<ChosenConfig> BuildConfigs::locked(const Workload& w, const Target& tar
                                short_hash(own)));
   try {
     ChosenConfig out{space.parse(c.config), c.source, "", c.is_choice};
+    out.confidence = c.confidence;
     if (space.valid(out.config)) return out;
   } catch (const UserError&) {
     // As one that breaks the space's rules.
@@ -77,14 +72,18 @@ StatusOr<ChosenConfig> BuildConfigs::choose(const Workload& w, const Target& tar
   if (is_locked()) return locked(w, target, space);
   StatusOr<ChosenConfig> chosen = [&]() -> StatusOr<ChosenConfig> {
     if (request_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-    if (is_given()) return ChosenConfig{space.parse(request_.config), "given", ""};
+    if (is_given()) {
+      ChosenConfig given{space.parse(request_.config), "given", ""};
+      given.confidence = "given";
+      return given;
+    }
     return choose_config(w, target, space, *hub_, use);
   }();
   if (!chosen.ok() || request_.lock.empty()) return chosen;
   db::LockedConfig c{.workload = to_string(w), .target = to_string(target)};
   c.space = space.fingerprint().hex(), c.config = space.print(chosen->config);
   c.source = chosen->source, c.is_choice = chosen->is_choice;
-  c.confidence = confidence_of(*chosen, c.workload, c.target);
+  c.confidence = chosen->confidence;
   if (chosen->row) {
     c.record = db::record_digest(*chosen->row);
     c.in_layout = chosen->row->in_layout, c.out_layout = chosen->row->out_layout;
@@ -98,6 +97,10 @@ StatusOr<ChosenConfig> BuildConfigs::choose_beside(const Workload& w, const Targ
   if (hub_) return choose_config(w, target, space, *hub_, use);
   if (is_locked() && locked_.contains({to_string(w), to_string(target)})) return locked(w, target, space);
   return ChosenConfig{space.default_config(), "default", ""};
+}
+
+Status BuildConfigs::prefetch(const std::vector<db::TeamKey>& keys) {
+  return hub_ ? hub_->prefetch(keys) : absl::OkStatus();
 }
 
 std::optional<double> BuildConfigs::measured(const Workload& w, const Target& target) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file_set.h"
 #include "base/status.h"
@@ -31,6 +32,8 @@ class BuildConfigs {
   StatusOr<ChosenConfig> choose(const Workload& w, const Target& target, const Space& space, ConfigUse use);
   /// As choose() for what is timed beside the artifact: it is not noted, and is the default where a lock has nothing.
   StatusOr<ChosenConfig> choose_beside(const Workload& w, const Target& target, const Space& space, ConfigUse use);
+  /// Asks a team's tophub for all layers at once, where one is asked. Errors that are the user's to mend.
+  Status prefetch(const std::vector<db::TeamKey>& keys);
   /// As measured_seconds(); nothing where the request has configs of its own.
   std::optional<double> measured(const Workload& w, const Target& target);
 

@@ -1,6 +1,7 @@
 // The request for a build: of a model, or of an operator.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,16 +9,20 @@
 #include "compiler/driver/request/model_request.h"
 #include "compiler/driver/request/remote.h"
 #include "compiler/host/busy_machine.h"
+#include "db/lookup.h"
 
 namespace hone {
 
 struct BuildRequest : ModelRequest, OperatorRequest {
-  std::string host;          ///< of GPUs: the CPU that calls the kernels; empty: this machine's
-  std::vector<int> threads;  ///< of a model a variant of each, the most first; empty: as many as there are CPUs
-  std::string db;            ///< a tophub that is read before the user's; empty: none
-  std::string lock;          ///< a file to write that says what the build took (db/lock); empty: none
-  std::string locked;        ///< such a file, in place of the tophub; empty: none
-  std::string config;        ///< of an operator, or `default`, of all layers; empty: the best that is known
+  std::string host;                  ///< of GPUs: the CPU that calls the kernels; empty: this machine's
+  std::vector<int> threads;          ///< of a model a variant of each, the most first; empty: as many as there are CPUs
+  std::string db;                    ///< a tophub that is read before the user's; empty: none
+  std::shared_ptr<db::Source> team;  ///< a team's tophub, which is read behind the user's; null: none
+  /// Rows of less confidence are not taken: the default is.
+  db::Confidence least_confidence = db::Confidence::kDefault;
+  std::string lock;                   ///< a file to write that says what the build took (db/lock); empty: none
+  std::string locked;                 ///< such a file, in place of the tophub; empty: none
+  std::string config;                 ///< of an operator, or `default`, of all layers; empty: the best that is known
   std::vector<std::string> disabled;  ///< passes
 
   std::string emit;     ///< so, obj, c, …; empty: so of a model, nothing of an operator
@@ -44,6 +49,12 @@ struct BuildRequest : ModelRequest, OperatorRequest {
   /// Files that were read for it, flags and credentials, with names for messages: none is written over.
   std::vector<std::pair<std::string, std::string>> read_before;
 
+  /// Where its configs are looked up.
+  db::HubOptions hub() const {
+    db::HubOptions options = db::usual_hub(db, team);
+    options.least = least_confidence;
+    return options;
+  }
   /// Whether anything is to run.
   bool runs() const { return bench || check || profile || !inputs.empty(); }
   /// Whether a model's artifact is to run here. Operators, profiles, reports and devices of a fleet run kernels.

@@ -56,7 +56,8 @@ struct ModelRequest {
 void take_passes(const ModelRequest& request, PassContext& context);
 
 /// The flags that were given, that operators do not have, and that tensorc and tuner have alike: `--bind, --cache`.
-/// Empty: none was.
-std::string flags_of_models_alone(const ModelRequest& request);
+/// Empty: none was. `names_definitions`: workloads may be those of users' operators, op(def=HASH), which --operators
+/// has.
+std::string flags_of_models_alone(const ModelRequest& request, bool names_definitions);
 
 }  // namespace hone

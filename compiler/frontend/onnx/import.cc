@@ -227,7 +227,13 @@ class Importer {
   void check_replacement(const NodeContext& c, const OperatorCall& call) {
     const std::string domain = c.node.domain() == "ai.onnx" ? "" : c.node.domain();
     const auto convert = converters().find(domain + ":" + c.node.op_type());
-    if (convert == converters().end()) return;  // it has no meaning that is known
+    if (convert == converters().end()) {
+      // One with bodies, or a function of the model; others have no meaning that is known.
+      if (is_supported(c.node, domain))
+        notes_.push_back(fmt::format("{} computes the same as {} (a node that is made of others is not compared)",
+                                     short_line(call.op, kMostOfName), short_line(call.node, kMostOfName)));
+      return;
+    }
     GraphBuilder builder(builder_.operators(), "node", options_.most_work);
     FileLowering side(builder, lowering_);
     NodeContext own{c.node, c.opset, {}, {}, side, c.is_wanted};
@@ -244,13 +250,8 @@ class Importer {
     for (int o = 0; o < c.node.output_size(); ++o)
       if (const Operand& x = own.outputs[static_cast<size_t>(o)]; own.wants(static_cast<size_t>(o)) && !x.is_empty())
         builder.output("y" + std::to_string(o), x.id, x.type);
-    const bool is_compared =
-        compare_with_own(builder.take(), *options_.users->definition(call), known, &options_.users->compared_work);
-    if (!is_compared)
-      notes_.push_back(
-          fmt::format("{} computes the same as {} (comparing them here would take too long; --check takes "
-                      "the time)",
-                      call.op, short_line(call.node, kMostOfName)));
+    if (std::string note = compare_replacement(builder.take(), *options_.users, call, known); !note.empty())
+      notes_.push_back(std::move(note));
   }
 
   void read_initializers(const Graph& graph, Scope* scope) {
@@ -324,7 +325,10 @@ class Importer {
         is_done = true;
         if (converters().contains(domain + ":" + node.op_type()))
           tell_constants(c, number, builder_.node_count() > before);
+      } catch (const ReplacementRefused&) {
+        throw;
       } catch (const UserError& e) {
+        if (user.replaces) throw ReplacementRefused(named, user.op, e.what());
         unsupported_[fmt::format("{} (opset {}): {}", short_line(kind_of(node), kMostOfName), c.opset,
                                  short_line(e.what(), kMostOfText))]
             .push_back(named);

@@ -24,6 +24,7 @@ constexpr size_t kMostNodes = 1 << 20, kMostPorts = 1 << 12, kMostOperands = 1 <
 constexpr size_t kDeepestRun = 64;        // subgraphs that run each other
 constexpr size_t kMostUnsupported = 100;  // kinds of what is not supported: then it is said
 constexpr size_t kMostOfText = 300;
+constexpr const char* kReplaced = "tflite::";  // in front of operators' kinds, as --replace names them
 
 using Indices = flatbuffers::Vector<int32_t>;
 
@@ -125,16 +126,47 @@ class Importer {
       HONE_USER_CHECK(!converters().custom.contains(name)) << "'" << name << "' is an operator that Hone has";
   }
 
-  // The elements are what the file has: of quantised tensors whole numbers.
-  void run_user_operator(NodeContext& c, const std::string& named) {
+  // Whether an operator works on tensors that only its own meaning knows.
+  static void check_tensors(const NodeContext& c) {
     for (const auto* tensors : {&c.read, &c.computed})
       for (const TensorInfo* t : *tensors)
         HONE_USER_CHECK(!t || (!t->is_variable && !t->is_complex && !t->is_resource))
             << "it works on '" << t->name << "', which is a variable or of complex numbers";
-    const OperatorCall call = operator_call(c.custom, named, attributes_of(c), c.inputs);
+  }
+
+  // That the definition computes what the operator does: on its own inputs where they are constants, at random
+  // elsewhere.
+  void check_replacement(const NodeContext& c, const OperatorCall& call, const Converter* convert) {
+    HONE_USER_CHECK(convert) << "it runs other subgraphs; operators that do not are replaced";
+    GraphBuilder builder(builder_.operators(), "node", options_.most_work);
+    ImageLowering side(builder, lowering_);
+    NodeContext own{c.node, c.number, c.custom, {}, c.read, c.computed, {}, side, states_};
+    std::vector<std::optional<TensorData>> known;
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      own.inputs.emplace_back();
+      if (!c.has(i)) continue;
+      known.push_back(lowering_.data_of(c.in(i)));
+      own.inputs.back() = known.back() ? side.constant(*known.back())
+                                       : Operand{builder.input("x" + std::to_string(i), c.in(i).type), c.in(i).type};
+    }
+    own.outputs.resize(c.outputs.size());
+    run_operator(own, *convert);
+    for (size_t o = 0; o < own.outputs.size(); ++o)
+      builder.output("y" + std::to_string(o), own.outputs[o].id, own.outputs[o].type);
+    if (std::string note = compare_replacement(builder.take(), *options_.users, call, known); !note.empty())
+      notes_.push_back(std::move(note));
+  }
+
+  // The elements are what the file has: of quantised tensors whole numbers. `convert`: of an operator with a meaning of
+  // its own, which is replaced; null where there is none.
+  void run_user_operator(NodeContext& c, const std::string& named, const std::string& op, bool replaces,
+                         const Converter* convert) {
+    check_tensors(c);
+    const OperatorCall call = operator_call(op, named, attributes_of(c), c.inputs);
+    if (replaces) check_replacement(c, call, convert);
     std::vector<Operand> made = user_node(lowering_, *options_.users, call, c.inputs);
     HONE_USER_CHECK(c.outputs.size() <= made.size())
-        << "it has " << c.outputs.size() << " outputs, and the definition of " << c.custom << " has " << made.size();
+        << "it has " << c.outputs.size() << " outputs, and the definition of " << op << " has " << made.size();
     made.resize(c.outputs.size());
     c.outputs = std::move(made);
     check_types(c);
@@ -267,7 +299,11 @@ class Importer {
     lowering_.output_name = origin;
     const auto body = body_converters().find(c.number);
     const Converter* convert = converter_of(c);
-    const bool is_user = c.number == kCustom && !convert && options_.users && options_.users->has(c.custom);
+    const std::string replaced_by =
+        options_.users ? options_.users->replacement(origin, kReplaced + (c.custom.empty() ? kind : c.custom)) : "";
+    const bool replaces = !replaced_by.empty();
+    const bool is_user =
+        replaces || (c.number == kCustom && !convert && options_.users && options_.users->has(c.custom));
     const bool is_there = convert || is_user || body != body_converters().end();
     bool is_done = false;
     if (is_known || !is_there) {
@@ -275,14 +311,17 @@ class Importer {
         HONE_USER_CHECK(is_there) << "the operator is not supported"
                                   << (c.number == kCustom ? may_be_defined(c.custom, options_.users.get()) : "");
         if (is_user)
-          run_user_operator(c, origin);
+          run_user_operator(c, origin, replaces ? replaced_by : c.custom, replaces, convert);
         else if (convert)
           run_operator(c, *convert);
         else
           run_body(c, body->second);
         for (const Operand& x : c.outputs) check_axes(x.type.shape);
         is_done = true;
+      } catch (const ReplacementRefused&) {
+        throw;
       } catch (const UserError& e) {
+        if (replaces) throw ReplacementRefused(origin, replaced_by, e.what());
         ++unsupported_count_;
         unsupported_[fmt::format("{} (version {}): {}", kind, code.version(), short_line(e.what(), kMostOfText))]
             .push_back(fmt::format("{} '{}'", n, origin));

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 #include "compiler/lower/layout_functions.h"
 #include "compiler/lower/repeat.h"
 #include "compiler/model/pack/gpu_packing.h"
 #include "compiler/model/pack/shared_packing.h"
+#include "compiler/ops/extremes.h"
 #include "compiler/ops/recurrence.h"
 #include "compiler/ops/windows/physical.h"
 
@@ -17,7 +19,7 @@ namespace {
 
 struct Lowered {
   Module module;
-  std::string config, source;
+  std::string config, source, held_back = {};
   std::optional<HostFunction> host = std::nullopt;
   std::optional<Module> step = std::nullopt;
 };
@@ -65,8 +67,10 @@ Lowered lower_node(const Graph& g, const Node& node, const Target& target, const
   return blaming(w, [&]() -> Lowered {
     if (packings) chosen = packings->follow(g, node, target, space, chosen);
     Module m = lower_config(w, target, space, chosen.config);
-    Lowered made{
-        .module = steps ? repeat(m, steps->how) : m, .config = space.print(chosen.config), .source = chosen.source};
+    Lowered made{.module = steps ? repeat(m, steps->how) : m,
+                 .config = space.print(chosen.config),
+                 .source = chosen.source,
+                 .held_back = chosen.held_back};
     if (steps) made.step = std::move(m);
     return made;
   });
@@ -75,6 +79,16 @@ Lowered lower_node(const Graph& g, const Node& node, const Target& target, const
 }  // namespace
 
 bool is_view(const Node& n) { return is<ops::Reshape>(n); }
+
+std::vector<db::TeamKey> lookup_keys(const Graph& g, const Target& target) {
+  std::set<db::TeamKey> keys;
+  for (const Node& node : g.nodes) {
+    if (is_view(node) || host_for(node, target)) continue;
+    const auto steps = recurrence_of(node.workload);
+    keys.insert({to_string(without_extremes(steps ? steps->step : node.workload)), to_string(target)});
+  }
+  return {keys.begin(), keys.end()};
+}
 
 Layers make_layers(const Graph& g, const Target& target, const std::string& name, const Storage& storage,
                    const std::vector<int64_t>& alignments, const ChooseConfig& choose, const SharedPackings* packings) {
@@ -122,6 +136,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
            .alignment = alignment,
            .config = it->second.config,
            .source = it->second.source,
+           .held_back = it->second.held_back,
            .host = it->second.host,
            .step = it->second.step ? std::optional(plain_module(*it->second.step, is_packed)) : std::nullopt});
     out.calls.push_back({.node = static_cast<int>(n), .kernel = slot->second});

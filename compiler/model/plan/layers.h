@@ -26,6 +26,7 @@ struct Kernel {
   std::vector<bool> is_packed;     ///< by parameter: a constant that is packed when the model is built
   std::vector<int64_t> alignment;  ///< of each kernel argument, bytes
   std::string config, source;      ///< the config, and where it is from (ChosenConfig::source)
+  std::string held_back = {};      ///< as ChosenConfig::held_back
   std::optional<InPlace> in_place = std::nullopt;  ///< arguments that lie in one buffer in some of its layers
   /// A function in C in place of kernels: the module has none then, only parameters and a
   /// workspace.
@@ -70,6 +71,9 @@ using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Target&
 inline constexpr int64_t kArenaAlignment = 64;
 
 class SharedPackings;
+
+/// All that make_layers() looks up for the graph: its workloads, each once, that are not functions in C.
+std::vector<db::TeamKey> lookup_keys(const Graph& g, const Target& target);
 
 /// `alignments[v]`: bytes, of value v; weights are not asked for. Nodes that `storage` has for free are no layers.
 /// `packings`: of the variants before, which configs follow; null: there are none.

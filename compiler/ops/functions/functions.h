@@ -61,6 +61,14 @@ class FunctionTable {
 /// The functions that come with Hone.
 FunctionTable standard_functions();
 
+/// Whether the function rounds more than once where it is computed in `t`, a type of 16 bits: then it is computed in
+/// f32, for e^x overflows f16 from 11 on where tanh, sigmoid or mish of x are ordinary numbers.
+bool is_wide(const ScalarFunction& f, DType t);
+
+/// f of x and its arguments, all of type `t` or f32, conditions bools. The result is of `t`; where is_wide(f, t), it is
+/// computed in f32 and rounded once.
+Expr applied(const ScalarFunction& f, std::span<const Expr> arguments, DType t);
+
 /// The function with x and its operand in each other's position: x - y is y.rsub(x), and `add` is itself. Empty where
 /// there is none.
 std::string_view exchanged(std::string_view function);

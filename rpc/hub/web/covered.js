@@ -2,14 +2,7 @@
 import {ask} from './api.js';
 import {h, setShown, setText} from './dom.js';
 import {count} from './format.js';
-
-/** `workload TAB target` or a workload alone, then for `target`; a target's text begins behind the closing bracket. */
-export function keysOf(text, target) {
-  return text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => {
-    const end = line.lastIndexOf(')') + 1;
-    return end > 0 && end < line.length ? [line.slice(0, end), line.slice(end).trim()] : [line, target];
-  });
-}
+import {keysOf} from './keys.js';
 
 export function covered() {
   const text = h('textarea', {'aria-label': 'Workloads, one a line', placeholder: 'dense(m=1,n=1000,k=2048,…)'});

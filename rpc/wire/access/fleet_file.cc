@@ -67,6 +67,9 @@ class Parser {
       auto address = Address::parse(first);
       if (!address.ok()) return wrong(message_of(address.status()));
       fleet_.trackers.push_back(*std::move(address));
+    } else if (key == "tophub" && second.empty() &&
+               (first.rfind("https://", 0) == 0 || first.rfind("http://", 0) == 0)) {
+      fleet_.tophub = first;
     } else if (key == "token" && !first.empty() && second.empty()) {
       if (const Status status = check_token(first); !status.ok()) return wrong(message_of(status));
       fleet_.credentials.token = first;
@@ -76,7 +79,8 @@ class Parser {
                                                   : fleet_.credentials.key);
     } else {
       return wrong(
-          "not an entry of a fleet file; allowed: for ROLE NAME, tracker HOST:PORT, token TOKEN, ca, certificate, key, "
+          "not an entry of a fleet file; allowed: for ROLE NAME, tracker HOST:PORT, tophub URL, token TOKEN, ca, "
+          "certificate, key, "
           "end");
     }
     return absl::OkStatus();
@@ -120,7 +124,22 @@ class Parser {
 
 }  // namespace
 
+namespace {
+
+// The host of a URL; empty where it has none that an address could have.
+std::string host_of(const std::string& url) {
+  const size_t begin = url.find("://");
+  if (begin == std::string::npos) return "";
+  const std::string place = url.substr(begin + 3, url.find('/', begin + 3) - begin - 3);
+  for (const std::string& text : {place, place + ":443"})
+    if (const auto address = Address::parse(text); address.ok()) return address->host;
+  return "";
+}
+
+}  // namespace
+
 bool FleetFile::names(const Address& address) const {
+  if (!tophub.empty() && !address.is_unix() && host_of(tophub) == address.host) return true;
   return std::any_of(trackers.begin(), trackers.end(),
                      [&](const Address& own) { return own.host == address.host && own.path == address.path; });
 }
@@ -139,6 +158,7 @@ std::string fleet_file_text(const FleetFile& fleet) {
       "{}{}\n# For --fleet FILE, or HONE_FLEET=FILE. It holds secrets: keep it to yourself.\n", kMagic, kVersion);
   out += fmt::format("for {} {}\n", fleet.role, fleet.name);
   for (const Address& tracker : fleet.trackers) out += fmt::format("tracker {}\n", tracker.text());
+  if (!fleet.tophub.empty()) out += fmt::format("tophub {}\n", fleet.tophub);
   out += fmt::format("token {}\n", fleet.credentials.token);
   const auto add = [&](const char* key, const std::string& pem) {
     if (!pem.empty()) out += fmt::format("{}\n{}{}", key, pem, pem.back() == '\n' ? "" : "\n");

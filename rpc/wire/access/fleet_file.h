@@ -5,6 +5,7 @@
 //   for tuner ann                  role and name of who has it
 //   tracker lab:9190               where the tracker is dialled; others follow, which name the same one
 //   tracker 192.0.2.7:9190
+//   tophub https://lab:9192        the team's tophub; may be missing
 //   token 5fd1…                    what is shown with each call
 //   ca                             whom the tracker's certificate is from, in PEM
 //   certificate                    the holder's, and
@@ -25,9 +26,10 @@ namespace hone::wire {
 struct FleetFile {
   std::string role, name;         ///< of its holder: tuner, ann
   std::vector<Address> trackers;  ///< at least one; the first is dialled
+  std::string tophub = {};        ///< the URL of the team's tophub; empty: there is none
   Credentials credentials;
 
-  /// Whether the tracker is at `host`, as a name or an address of the file's.
+  /// Whether the tracker, or the team's tophub, is at that host, as a name or an address of the file's.
   bool names(const Address& address) const;
   /// Its hosts, each once, in their order: `lab, 192.0.2.7`.
   std::string hosts_text() const;

@@ -20,7 +20,8 @@ from commands import BIN, ROOT, commands_in, flags_to_give
 sys.path.insert(0, str(ROOT / "tests" / "e2e" / "python"))
 import small_onnx  # noqa: E402
 
-SMALL = "--task dense --args m=8,n=32,k=32 --trials 4"
+SHORT = "--repeat 2 --min-repeat-ms 0.2"  # nothing here is about speed
+SMALL = f"--task dense --args m=8,n=32,k=32 --trials 4 {SHORT}"
 # The file that makes commands, and the situations that run them.
 PLACES = {
     "compiler/frontend/lowering/input_binding.cc": ["unknown_dimensions", "no_shape"],
@@ -29,6 +30,7 @@ PLACES = {
     "db/migrations.cc": ["an_old_tophub"],
     "tracker/cli/init_tls.cc": ["a_fleet_with_certificates", "certificates_made_anew"],
     "tuner/cli/next_commands.cc": ["an_operator", "a_model", "a_quantised_model", "too_little_time",
+                                   "too_little_time_to_confirm",
                                    "a_fleet_with_certificates", "a_fleet_of_this_machine"],
 }
 # Only a bug of Hone's makes these; documented_test.py holds their flags against the programs.
@@ -172,6 +174,20 @@ class Situations(Printed):
         again = self.shell(self.filled(goes_on[0], {f"--seconds {seconds:g}": "--seconds 600 --trials 6"}))
         self.assertIn("from earlier sessions", again)
         self.build(again)
+
+    def test_too_little_time_to_confirm(self):
+        model = self.write("a user's model.onnx", small_onnx.perceptron())
+        goes_on = []
+        for seed in range(8):  # until one is found that is not the default
+            self.shell(f'tuner "{model}" --bind batch=1 --fresh --seed {seed} --search random --trials 24 {SHORT}')
+            printed = self.shell(f'tuner --confirm "{model}" --bind batch=1 --db {seed}.db {SHORT} --seconds 0.01')
+            goes_on = [c for c in commands_in(printed) if c.startswith("tuner")]
+            if goes_on:
+                break
+        self.assertEqual(len(goes_on), 1, printed)
+        self.assertIn("--confirm", goes_on[0])
+        again = self.shell(self.filled(goes_on[0], {"--seconds 0.01": "--seconds 600"}))
+        self.assertIn("from elsewhere measured here", again)
 
     def test_unknown_dimensions(self):
         x, z, y = (small_onnx.value(name, small_onnx.FLOAT, shape)

@@ -12,7 +12,7 @@ import small_onnx
 import stand_ins
 from hone import te
 from small_onnx import FLOAT, function, model, node, own_node, tensor, value
-from support import Case
+from support import SHORT, Case
 
 BIN = os.path.join(os.environ["HONE_BUILD"], "bin")
 
@@ -308,11 +308,11 @@ class Operators(Case):
 
     def test_scans_are_tuned(self):
         m = one_node("Decay", 64, 64)
-        outcome = hone.tune(m, operators=decay, trials=6, threads=2, progress=False)
+        outcome = hone.tune(m, operators=decay, trials=6, threads=2, flags=SHORT, progress=False)
         self.assertEqual(outcome["by_status"], {"ok": outcome["trials"]})
 
     def test_are_tuned_and_found_again(self):
-        outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, seconds=20, threads=1)
+        outcome = hone.tune(one_node(rows=64, n=64), operators=[prefix], trials=8, seconds=20, threads=1, flags=SHORT)
         self.assertEqual([t["workload"].split(",")[0] for t in outcome["tasks"]], ["op(name=my__Prefix"])
         built = hone.compile(one_node(rows=64, n=64), operators=[prefix], threads=1)
         self.assertTrue(built.layers[0]["source"].startswith("best (exact workload"), built.layers[0]["source"])

@@ -15,7 +15,7 @@ import hone
 import numpy as np
 import small_onnx as onnx
 from hone.graph import pattern
-from support import Case, perceptron_of, sample
+from support import SHORT, Case, perceptron_of, sample
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 
@@ -183,11 +183,11 @@ class Rewriting(Case):
 
     def test_what_is_tuned_is_what_is_built(self):
         options = {"bind": {"batch": 3}, "threads": 1, "passes": [use_silu, drop_additions_of_zero]}
-        outcome = hone.tune(onnx.silu(), trials=4, progress=False, **options)
+        outcome = hone.tune(onnx.silu(), trials=4, progress=False, flags=SHORT, **options)
         self.assertEqual([t["workload"] for t in outcome["tasks"]], ["dense(m=3,n=8,k=16,dtype=f32,epilogue=silu)"])
         model = hone.compile(onnx.silu(), **options)
         self.assertTrue(all(s.startswith("best") for s in model.layers.column("source")), model.layers)
-        outcome = hone.tune(onnx.silu(), trials=4, progress=False, bind={"batch": 3}, threads=1, optimize=0)
+        outcome = hone.tune(onnx.silu(), trials=4, progress=False, flags=SHORT, bind={"batch": 3}, threads=1, optimize=0)
         self.assertGreater(len(outcome["tasks"]), 1)
 
     def test_others_than_models_have_none(self):

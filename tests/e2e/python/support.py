@@ -9,6 +9,10 @@ import numpy as np
 import small_onnx
 
 
+# Flags of tuner: nothing in these tests is about speed.
+SHORT = ["--repeat", "2", "--min-repeat-ms", "0.2"]
+
+
 class Case(unittest.TestCase):
     """A folder of its own, with a tophub of its own."""
 

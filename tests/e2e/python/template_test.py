@@ -15,7 +15,7 @@ import hone
 import hone.templates
 import numpy as np
 from hone import te
-from support import Case
+from support import SHORT, Case
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", ".."))
 EXAMPLE = os.path.join(ROOT, "docs", "examples", "matmul_template.py")
@@ -73,7 +73,7 @@ def matrices(m, n, depth=16):
 
 
 def tune(*what, **options):
-    return hone.tune(*what, **{"threads": 1, "progress": False, **options})
+    return hone.tune(*what, **{"threads": 1, "progress": False, "flags": SHORT, **options})
 
 
 def kept(db):

@@ -11,7 +11,7 @@ import unittest
 
 import hone
 import small_onnx
-from support import Case, sample
+from support import SHORT, Case, sample
 
 WORKLOAD = "dense(m=32,n=64,k=64)"
 
@@ -55,7 +55,7 @@ class Tuning(Case):
 
     def test_a_workload_is_tuned_and_found(self):
         seen = []
-        outcome = hone.tune(WORKLOAD, trials=8, threads=1, callback=seen.append, progress=False)
+        outcome = hone.tune(WORKLOAD, trials=8, threads=1, flags=SHORT, callback=seen.append, progress=False)
         self.assertEqual(outcome["trials"], 8)
         self.assertGreater(outcome["best"]["time_ms"], 0)
         self.assertIn("8 trials", repr(outcome))
@@ -71,7 +71,7 @@ class Tuning(Case):
         self.assertTrue(any("config: best (exact workload" in line for line in lines), lines)
         self.assertIsNone(hone.best("top_k(shape=3x7,k=2)"))
         # The same again measures nothing.
-        self.assertEqual(hone.tune(WORKLOAD, trials=8, threads=1, progress=False)["trials"], 8)
+        self.assertEqual(hone.tune(WORKLOAD, trials=8, threads=1, flags=SHORT, progress=False)["trials"], 8)
         hub.export(self.path("records.jsonl"))
         other = hone.Tophub(self.path("other.db"))
         other.load(self.path("records.jsonl"))
@@ -80,14 +80,14 @@ class Tuning(Case):
         self.assertIn("config", repr(other.list()))
 
     def test_a_model_is_tuned(self):
-        outcome = hone.tune(small_onnx.perceptron(), bind={"batch": 4}, trials=8, threads=1, progress=False)
+        outcome = hone.tune(small_onnx.perceptron(), bind={"batch": 4}, trials=8, threads=1, flags=SHORT, progress=False)
         self.assertGreaterEqual(len(outcome["tasks"]), 1)
         self.assertIn("model", outcome)
         model = hone.compile(small_onnx.perceptron(), bind={"batch": 4}, threads=1)
         self.assertTrue(any("best" in (s or "") for s in model.layers.column("source")), model.layers)
 
     def test_several_workloads(self):
-        outcome = hone.tune([WORKLOAD, "dense(m=16,n=32,k=32)"], trials=6, threads=1, progress=True)
+        outcome = hone.tune([WORKLOAD, "dense(m=16,n=32,k=32)"], trials=6, threads=1, flags=SHORT, progress=True)
         self.assertEqual(len(outcome["tasks"]), 2)
 
     def test_a_notebook_has_a_bar_and_a_file_has_none(self):
@@ -96,7 +96,7 @@ class Tuning(Case):
 
         for stream, has_bar in ((OutStream(), True), (io.StringIO(), False)):
             with contextlib.redirect_stderr(stream):
-                hone.tune(WORKLOAD, trials=4, threads=1, flags=["--fresh"])
+                hone.tune(WORKLOAD, trials=4, threads=1, flags=[*SHORT, "--fresh"])
             self.assertEqual("\r" in stream.getvalue(), has_bar)
 
     def test_what_a_callback_raises_ends_it(self):
@@ -132,7 +132,7 @@ class Tuning(Case):
 
         other = threading.Thread(target=count)
         other.start()
-        hone.tune(WORKLOAD, trials=4, threads=1, progress=False)
+        hone.tune(WORKLOAD, trials=4, threads=1, flags=SHORT, progress=False)
         done.set()
         other.join()
         self.assertGreater(len(turns), 50)

@@ -141,7 +141,7 @@ const std::vector<Room>& rooms() {
       {"tuner/measure", {"tuner/search", "compiler/host", "rpc/wire", "rpc/ir"}},
       {"tuner/session", {"tuner/measure", "tuner/transfer", "tuner/plot"}},
       {"tuner/driver", {"tuner/session", "compiler/driver"}},
-      {"tuner/cli", {"tuner/driver", "compiler/cli", "rpc/packages"}},
+      {"tuner/cli", {"tuner/driver", "compiler/cli", "rpc/hub", "rpc/packages"}},
       // libhone and the Python package: over everything, under nothing.
       {"tuner/api", {"tuner/cli", "compiler/api"}},
   };

@@ -579,5 +579,23 @@ TEST(ReferenceSamples, AreTheSameForASeed) {
   EXPECT_NE(reference_samples(d, 0, 3), reference_samples(d, 0, 4));
 }
 
+// An element at each position, which is a float.
+Definition at_positions(const std::function<Expr(const Expr&)>& position) {
+  const Tensor x = placeholder("x", {16}, f32), p = placeholder("p", {40}, f32);
+  const Tensor y = compute("y", {40}, {"i"}, {x, p}, [&](const Indices& i) {
+    return x(max(min(cast(i64, position(p(i[0]))), make_int(15)), make_int(0)));
+  });
+  return of({x, p}, {y});
+}
+
+TEST(Reference, ReadsAtPositionsThatAreFloats) {
+  const auto whole = [](const Expr& p) { return call(Intrinsic::kRint, {p * make_float(4) + make_float(7)}); };
+  const auto cut = [](const Expr& p) { return p * make_float(4.5) + make_float(7); };
+  expect_naive_agrees(at_positions(whole));
+  expect_naive_agrees(at_positions(cut));
+  const auto next = [&](const Expr& p) { return whole(p) + make_float(1); };
+  EXPECT_FALSE(Computed(at_positions(whole)).check_naive(at_positions(next))[0].ok);
+}
+
 }  // namespace
 }  // namespace hone

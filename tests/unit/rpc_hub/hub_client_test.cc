@@ -41,7 +41,7 @@ TEST(HubClient, StatusesHaveMeanings) {
         std::pair{"404 None", absl::StatusCode::kInvalidArgument},
         std::pair{"413 Big", absl::StatusCode::kInvalidArgument}, std::pair{"429 Busy", absl::StatusCode::kUnavailable},
         std::pair{"500 Bug", absl::StatusCode::kUnavailable}, std::pair{"503 Busy", absl::StatusCode::kUnavailable},
-        std::pair{"204 Nothing", absl::StatusCode::kUnavailable}}) {
+        std::pair{"500 Worse", absl::StatusCode::kUnavailable}}) {
     ScriptedServer server(
         [&](const auto& peer) { return peer.say(http_answer("{\"error\":\"so it is\\n\\u001b[2J\"}", line)), true; });
     const Status status = hub_at(server.url())->ask(dense_query()).status();

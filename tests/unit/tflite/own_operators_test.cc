@@ -84,5 +84,47 @@ TEST(TfliteOwnOperator, MayNotBeOneThatHoneHas) {
   EXPECT_THAT(f.refusal(m, with("MaxUnpooling2D")), HasSubstr("'MaxUnpooling2D' is an operator that Hone has"));
 }
 
+// Elements times a number, in the type of the question.
+std::shared_ptr<UserOperators> times(double by) {
+  auto users = std::make_shared<UserOperators>();
+  users->answer_by([by](const std::string& question) -> std::string {
+    const Json q = Json::parse(question);
+    if (q.contains("operators")) return R"(["my::Times"])";
+    const DType t = parse_dtype(q["inputs"][0][0].get<std::string>());
+    const auto n = q["inputs"][0][1][0].get<int64_t>();
+    const Tensor x = placeholder("x", {n}, t);
+    const Tensor y =
+        compute("y", {n}, {"i"}, {x}, [&](const std::vector<Expr>& i) { return x.at(i) * make_const(by, t); });
+    return Json{{"definition", definition_to_text({{{x, ParamRole::kInput}}, {y}})}}.dump();
+  });
+  return users;
+}
+
+TEST(TfliteReplacedOperator, ComputesTheSameOrIsRefused) {
+  const TfliteFolder f;
+  TfliteModel m;
+  constexpr int kNeg = 59;
+  m.input("x", {3}).op(kNeg, {"x"}, {"negative"}).op(kNeg, {"negative"}, {"y"}).output("y");
+  const auto with = [](const std::string& pattern, double by) {
+    ImportOptions options;
+    options.users = times(by);
+    options.users->replace(pattern, "my::Times");
+    return options;
+  };
+  for (const char* pattern : {"negative", "neg*", "tflite::NEG"}) {
+    const ImportOptions options = with(pattern, -1);
+    const ImportedModel made = f.import(m, options);
+    EXPECT_THAT(interpret(made.graph, {tensor({3}, {1, 2, 3})}, &evaluate)[0].values(), ElementsAre(1, 2, 3));
+    EXPECT_THAT(options.users->unused(), ElementsAre());
+    EXPECT_THAT(options.users->unused_patterns(), ElementsAre());
+  }
+  EXPECT_THAT(
+      f.refusal(m, with("y", 2)),
+      HasSubstr("node 'y' is not replaced by my::Times: it computes something else than the node: the largest"));
+  const ImportOptions other = with("relu", -1);
+  EXPECT_EQ(f.refusal(m, other), "accepted");
+  EXPECT_THAT(other.users->unused_patterns(), ElementsAre("relu"));
+}
+
 }  // namespace
 }  // namespace hone::tflite

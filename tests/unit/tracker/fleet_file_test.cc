@@ -70,6 +70,19 @@ TEST_F(FleetFiles, IsReadAsItWasWritten) {
   }
 }
 
+TEST_F(FleetFiles, MayNameTheTeamsTophub) {
+  EXPECT_EQ(wire::parse_fleet_file("ann.hone", text())->tophub, "");
+  fleet_.tophub = "https://lab:9192";
+  EXPECT_EQ(wire::parse_fleet_file("ann.hone", text())->tophub, "https://lab:9192");
+  fleet_.tophub = "https://hub.example/team";
+  const wire::FleetFile read = *wire::parse_fleet_file("ann.hone", text());
+  EXPECT_TRUE(read.names({"hub.example", 443, ""}));
+  EXPECT_TRUE(read.names({"lab", 443, ""}));
+  EXPECT_FALSE(read.names({"example", 443, ""}));
+  fleet_.tophub = "lab:9192";
+  EXPECT_THAT(refusal(text()), HasSubstr("not an entry of a fleet file; allowed: for"));
+}
+
 TEST_F(FleetFiles, APartOfItIsRefusedWhereverItWasCut) {
   const std::string whole = text();
   for (size_t end = whole.find('\n') + 1; end + 1 < whole.size(); end = whole.find('\n', end) + 1)

@@ -29,11 +29,11 @@ TEST(Dashboard, HoldsItsFilesByteForByte) {
 TEST(Dashboard, PagesHaveTheTypesThatBrowsersInsistOn) {
   const auto pages = asset_pages();
   EXPECT_EQ(pages.size(), assets().size());
-  EXPECT_THAT(pages.at("/")({}).content_type, StartsWith("text/html"));
-  EXPECT_THAT(pages.at("/main.js")({}).content_type, StartsWith("text/javascript"));
-  EXPECT_THAT(pages.at("/style.css")({}).content_type, StartsWith("text/css"));
-  EXPECT_THAT(pages.at("/icon.svg")({}).content_type, StartsWith("image/svg+xml"));
-  EXPECT_THAT(pages.at("/")({}).body, StartsWith("<!doctype html>"));
+  EXPECT_THAT(pages.at("/").answer({}).content_type, StartsWith("text/html"));
+  EXPECT_THAT(pages.at("/main.js").answer({}).content_type, StartsWith("text/javascript"));
+  EXPECT_THAT(pages.at("/style.css").answer({}).content_type, StartsWith("text/css"));
+  EXPECT_THAT(pages.at("/icon.svg").answer({}).content_type, StartsWith("image/svg+xml"));
+  EXPECT_THAT(pages.at("/").answer({}).body, StartsWith("<!doctype html>"));
 }
 
 // Every file that is asked for is embedded: the dashboard works without any other host, and a forgotten file is noticed

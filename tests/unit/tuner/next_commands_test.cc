@@ -88,6 +88,12 @@ TEST_F(NextCommands, ToBuildAModelHasWhatTensorcTakes) {
   EXPECT_THAT(command, HasSubstr("tensorc 7 --calibrate 7 "));
 }
 
+TEST_F(NextCommands, ToSendWhatWaitsHasTheCredentials) {
+  f.credentials.token = "a token", f.credentials.ca = "ca.pem";
+  EXPECT_EQ(sync_command(f, "https://lab:9192", "own.db"),
+            "tophub sync --tophub https://lab:9192 --tls-ca ca.pem --token-file 'a token' --db own.db");
+}
+
 TEST_F(NextCommands, ToBuildAnOperatorAreOfThePlaceWhereItWasTuned) {
   f.workload = "dense(m=8,n=32,k=48,epilogue=bias+relu)", f.threads = 1, f.db = "it's.db", f.tracker = "lab:9190";
   EXPECT_EQ(operator_build_command(f, parse_workload(f.workload)),

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "compiler/frontend/lowering/operators/function_patterns.h"
 #include "compiler/ops/user_operator.h"
 #include "tests/unit/graph/after_pass.h"
 #include "tests/unit/users/definitions.h"
@@ -156,7 +157,8 @@ TEST(ReplacedNode, ComputesTheSameOrIsRefused) {
     return text;
   };
   EXPECT_THAT(refused("Relu", "my::Squared"),
-              HasSubstr("Relu (opset 13): it computes something else than the node: the largest error is"));
+              HasSubstr("node 'Relu_y' is not replaced by my::Squared: it computes something else than the node: the "
+                        "largest error is"));
   EXPECT_THAT(refused("Neg", "my::Prefix"), HasSubstr("of element"));
   EXPECT_THAT(refused("Shape", "my::Prefix"), HasSubstr("it gives f32[4, 5] as output 0, and the node gives s64[2]"));
 
@@ -175,6 +177,22 @@ TEST(ReplacedNode, ComputesTheSameOrIsRefused) {
   options.users->replace("ai.onnx::CumSum", "my::Prefix");
   const ImportedModel made = f.import(m, options);
   EXPECT_EQ(count_of(made.graph, "op"), 1);
+}
+
+TEST(ReplacedNode, ThatIsTooLargeToBeComparedIsNamed) {
+  const ModelFolder f;
+  TestModel m;
+  m.input("x", {1024, 1024}).node("Neg", {"x"}, {"y"}).output("y");
+  ImportOptions options = with_users();
+  options.users->replace("Neg_y", "my::Squared");
+  options.users->compared_work = 1000;
+  EXPECT_THAT(f.import(m, options).notes,
+              testing::Contains("my::Squared computes the same as Neg_y (comparing them here would take too long; "
+                                "--check takes the time)"));
+  options.users->is_checked = true;
+  EXPECT_THAT(f.import(m, options).notes,
+              testing::Contains("my::Squared computes the same as Neg_y (comparing them takes too long, so nothing "
+                                "did)"));
 }
 
 // ---- definitions of elements as nodes ----
@@ -238,6 +256,21 @@ TEST(DefinitionOfElements, IsTheFunctionThatItIs) {
   EXPECT_EQ(chain([](const Expr& x) { return select(lt(x, make_float(0)), x * make_float(2), x); }), "leaky[2]");
   EXPECT_EQ(chain([](const Expr& x) { return select(lt(x, make_float(2)), x * x, x); }), "op")
       << "chains choose between values that they have alone";
+}
+
+TEST(DefinitionOfElements, OfSixteenBitsIsTheFunctionWithOneRounding) {
+  for (const DType t : {f16, bf16})
+    for (const char* name : {"sigmoid", "silu", "gelu", "mish", "softplus", "rsqrt", "hard_swish"}) {
+      const Expr x = Var("x", t);
+      const Expr one = applied(*test_functions().find(name), std::vector<Expr>{x}, t);
+      EXPECT_EQ(one->kind, ExprKind::kCast) << name;
+      EXPECT_EQ(one->dtype, t);
+      EXPECT_EQ(frontend::function_of_table(one)->text, name);
+      EXPECT_TRUE(frontend::function_of_table(one)->x.same_as(x));
+    }
+  for (const char* name : {"relu", "tanh", "square", "abs", "clip", "floor"})
+    EXPECT_FALSE(is_wide(*test_functions().find(name), f16)) << name;
+  EXPECT_FALSE(is_wide(*test_functions().find("mish"), f32));
 }
 
 TEST(DefinitionOfElements, MayRepeatAndRoundAndCompare) {

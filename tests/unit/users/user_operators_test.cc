@@ -67,6 +67,27 @@ TEST_F(OperatorFiles, SayForWhichTypesTheyAre) {
       "adds it");
 }
 
+TEST_F(OperatorFiles, MayHaveLineEndsOfWindows) {
+  std::string text = operators_file({{squared({2, 3}), squared_relu({2, 3})}}), with;
+  for (const char c : text) with += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  EXPECT_EQ(refusal(with), "accepted");
+}
+
+TEST_F(OperatorFiles, SayWhatIsWrongInWordsOfTheirOwn) {
+  EXPECT_EQ(refusal("hone operators 1\n{\n"), path() +
+                                                  ":2: the line is no object of JSON: it cannot be read from its "
+                                                  "column 2 on");
+  EXPECT_THAT(refusal("hone operators 1\n{}\n"), HasSubstr(":2: the line is no definition: an object of 'operator'"));
+  EXPECT_THAT(refusal_with(R"([["f32",[2,3]]])", R"([["f32",[-2,3]]])"),
+              HasSubstr(":2: input 0 has the shape [-2,3]; extents are numbers from 1"));
+  EXPECT_THAT(refusal_with(R"(["f32",[2,3]])", R"(["f32",[2.5,3]])"),
+              HasSubstr("input 0 is no type, [\"f32\", [2, 3]]"));
+  EXPECT_THAT(refusal_with(R"("reads":[0])", R"("reads":[-1])"),
+              HasSubstr("definition: stage 0: there is no tensor -1 before it; there are 0 to 0"));
+  EXPECT_THAT(refusal_with(R"("reads":[0])", R"("reads":[0.5])"), HasSubstr("stage 0: 0.5 is no whole number"));
+  EXPECT_THAT(refusal_with(R"("reads":[0])", R"("read":[0])"), HasSubstr("stage 0 is not written as definitions are"));
+}
+
 TEST_F(OperatorFiles, RefuseOtherFiles) {
   EXPECT_THAT(refusal(""), EndsWith("its first line is not 'hone operators 1'"));
   EXPECT_THAT(refusal("\x7f"

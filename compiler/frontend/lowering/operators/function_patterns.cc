@@ -92,16 +92,20 @@ std::vector<FunctionPattern> patterns_of(DType t) {
   for (const auto& row : functions.rows()) {
     const bool takes_tensors = row->operands() > 0;
     if (takes_tensors || row->needs_result || row->gives_bool || !row->takes(t)) continue;
-    FunctionPattern p{row->name, nullptr, Var("x", t), {}};
-    std::vector<Expr> arguments{p.x};
-    for (size_t a = 0; a < row->arguments.size(); ++a) {
-      p.numbers.emplace_back("number", t);
-      arguments.emplace_back(p.numbers.back());
+    // Functions of numbers of 16 bits are known step by step, and in f32 with one rounding.
+    for (const bool wide : {false, true}) {
+      if (wide && !is_wide(*row, t)) continue;
+      FunctionPattern p{row->name, nullptr, Var("x", t), {}};
+      std::vector<Expr> arguments{p.x};
+      for (size_t a = 0; a < row->arguments.size(); ++a) {
+        p.numbers.emplace_back("number", wide ? f32 : t);
+        arguments.emplace_back(p.numbers.back());
+      }
+      p.body = wide ? applied(*row, arguments, t) : row->apply(arguments, t);
+      if (p.body->kind == ExprKind::kVar) continue;
+      order.emplace_back(-row->operations, out.size());
+      out.push_back(std::move(p));
     }
-    p.body = row->apply(arguments, t);
-    if (p.body->kind == ExprKind::kVar) continue;
-    order.emplace_back(-row->operations, out.size());
-    out.push_back(std::move(p));
   }
   std::sort(order.begin(), order.end());
   std::vector<FunctionPattern> sorted;

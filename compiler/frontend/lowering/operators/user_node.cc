@@ -5,6 +5,7 @@
 
 #include "base/key.h"
 #include "base/near_name.h"
+#include "base/text.h"
 #include "compiler/frontend/lowering/operators/definition_nodes.h"
 #include "compiler/frontend/lowering/operators/replacement.h"
 #include "compiler/graph/passes/passes.h"
@@ -97,6 +98,19 @@ OperatorCall operator_call(std::string op, std::string node, Json attributes,
     call.inputs.back() = {x.type.dtype, x.type.shape.empty() ? Extents{1} : x.type.shape};
   }
   return call;
+}
+
+ReplacementRefused::ReplacementRefused(const std::string& node, const std::string& op, const std::string& why)
+    : UserError(fmt::format("node '{}' is not replaced by {}: {}", short_line(node, kMostOfValue),
+                            short_line(op, kMostOfValue), why)) {}
+
+std::string compare_replacement(const Graph& own, UserOperators& users, const OperatorCall& call,
+                                const std::vector<std::optional<TensorData>>& known) {
+  if (compare_with_own(own, *users.definition(call), known, &users.compared_work)) return "";
+  return fmt::format("{} computes the same as {} ({})", short_line(call.op, kMostOfValue),
+                     short_line(call.node, kMostOfValue),
+                     users.is_checked ? "comparing them takes too long, so nothing did"
+                                      : "comparing them here would take too long; --check takes the time");
 }
 
 std::string may_be_defined(const std::string& op, const UserOperators* users) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.h"
 #include "compiler/frontend/lowering/lowering.h"
 #include "compiler/users/user_operators.h"
 
@@ -17,6 +18,17 @@ OperatorCall operator_call(std::string op, std::string node, Json attributes,
 /// The outputs of the definition that `users` has for the call. UserError as UserOperators::definition().
 std::vector<Operand> user_node(Lowering& l, UserOperators& users, const OperatorCall& call,
                                const std::vector<std::optional<Operand>>& inputs);
+
+/// A definition in the place of a node is refused: one line with both. It ends the reading of the model.
+class ReplacementRefused : public UserError {
+ public:
+  ReplacementRefused(const std::string& node, const std::string& op, const std::string& why);
+};
+
+/// compare_with_own() (replacement.h) with the definition that `users` has for the call. The note for the model where
+/// nothing was compared; else empty.
+std::string compare_replacement(const Graph& own, UserOperators& users, const OperatorCall& call,
+                                const std::vector<std::optional<TensorData>>& known);
 
 /// For an error about an operator that nobody knows: where a user may define it, and a name that is near among those
 /// that `users` (may be null) has.

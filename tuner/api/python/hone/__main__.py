@@ -34,6 +34,7 @@ FILE_OPTIONS: Dict[str, FileOption] = {
 
 USAGE = """python3 -m hone compile MODEL [-o FILE] [OPTION]... [WORDS OF tensorc]...
 python3 -m hone tune MODEL [OPTION]... [WORDS OF tuner]...
+python3 -m hone --version
 
 """ + "".join(
     f"  {name + ' ' + option.file:<19}{option.says}; may be given again\n" for name, option in FILE_OPTIONS.items()
@@ -98,6 +99,9 @@ def main(words: List[str]) -> int:
     if not words or {"-h", "--help"} & set(words):
         (sys.stdout if words else sys.stderr).write(USAGE)
         return 0 if words else 2
+    if words[0] == "--version":
+        print(f"hone {_hone.version()}")
+        return 0
     commands = {"compile": _compile, "tune": _tune}
     try:
         if words[0] not in commands:

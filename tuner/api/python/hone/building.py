@@ -41,6 +41,18 @@ def _file_of(model, folder):
     return path
 
 
+def _check_form(flags):
+    """Raises where `flags` ask for something else than the shared object that compile() opens."""
+    words = [*flags, ""]
+    for word, following in zip(words, words[1:]):
+        kind = following if word == "--emit" else word[len("--emit="):] if word.startswith("--emit=") else "so"
+        if kind != "so":
+            raise ValueError(
+                f"flags: --emit {kind}: compile() makes a shared object; hone.emit() gives a graph's text, "
+                "hone.save_operators() writes operators, and python3 -m hone compile whatever tensorc does"
+            )
+
+
 def compile(
     model: Any,
     output: Optional[Path] = None,
@@ -55,6 +67,7 @@ def compile(
     denormals: Optional[str] = None,
     assume_finite: bool = False,
     db: Optional[Path] = None,
+    tophub: Optional[str] = None,
     lock: Optional[Path] = None,
     locked: Optional[Path] = None,
     quantize: Optional[str] = None,
@@ -90,6 +103,8 @@ def compile(
         assume_finite: True: a NaN may be lost in maxima and what is made of them (Relu, Clip, pooling), which saves up
             to two instructions each; a NaN stays one otherwise.
         db: a tophub with tuned configs, which is asked before the user's and the installed packages.
+        tophub: the URL of a team's tophub, which is asked behind the user's; None: what HONE_TOPHUB, or the file that
+            HONE_FLEET names, has. Credentials are words of ``flags``: ``["--fleet=ann.hone"]``.
         lock: a file to write that says which record each layer took, and all else that decides the artifact's bytes.
         locked: such a file, in place of the tophub: the same bytes, or BadInput with what is another. Give ``output``
             the same name then.
@@ -119,10 +134,11 @@ def compile(
         KeyboardInterrupt: Ctrl-C ends it.
     """
     given = {
-        **options.of_threads(threads), **options.plain(target=target, db=db, lock=lock, locked=locked),
+        **options.of_threads(threads), **options.plain(target=target, db=db, tophub=tophub, lock=lock, locked=locked),
         **options.plain(denormals=denormals), "assume_finite": bool(assume_finite), "check": bool(check),
     }
     own = Passes(passes)
+    _check_form(flags)
     folder = tempfile.mkdtemp(prefix="hone-")
     try:
         artifact = os.path.join(folder, "model.so") if output is None else options.path_text(output)
@@ -185,7 +201,7 @@ def emit(
         target, bind, bind_data, shapes, model_batch, formats: of the model.
         operators, replace, passes, optimize, flags: of the build.
     """
-    if what != "graph" and not what.startswith("graph:after="):
+    if what != "graph" and not (what.startswith("graph:after=") and what != "graph:after="):
         raise ValueError(f"{what!r} is no graph; 'graph' and 'graph:after=PASS' are")
     own = Passes(passes)
     with tempfile.TemporaryDirectory(prefix="hone-") as folder:

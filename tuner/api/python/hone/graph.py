@@ -20,6 +20,7 @@ import numpy
 
 from hone import _hone, pattern
 from hone.errors import BadInput
+from hone.spelling import listed
 
 __all__ = ["Graph", "Node", "Port", "Value", "pattern"]
 
@@ -286,7 +287,9 @@ class Graph:
         return tuple(out)
 
     def value(self, name: str) -> Value:
-        """The value of this name, without the ``%``. KeyError where there is none."""
+        """The value of this name, without the ``%``. KeyError, which says what is near, where there is none."""
+        if name not in self._values:
+            raise KeyError(f"there is no value {name!r}" + listed(name, self._values))
         return self._values[name]
 
     def matches(self, what: "pattern.Pattern") -> Iterator["pattern.Match"]:

@@ -18,7 +18,7 @@ import tempfile
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Union
 
 from hone import _hone, _te, options, te
-from hone.scripts import objects_of
+from hone.scripts import file_of, objects_of
 from hone.spelling import names_of_files
 
 __all__ = ["Operator", "op", "save_operators"]
@@ -72,7 +72,24 @@ class Operator:
                 raise TypeError(f"operator '{self.name}' returns a {type(result).__name__}, not a te.Tensor")
         if not results:
             raise TypeError(f"operator '{self.name}' returns no tensor")
+        with te.fresh_names():
+            results = _each_once(results)
         return _te.definition(list(results), [t for t in tensors if t is not None])
+
+
+def _each_once(results):
+    """Tensors of which each is there once: a copy stands for one that was there already."""
+    out = []
+    for t in results:
+        if any(t is u for u in out):
+            t = te.compute(t.shape, functools.partial(_element, t), name=f"{t.name}_again{len(out)}")
+        out.append(t)
+    return out
+
+
+def _element(t, *indices):
+    """The body of a copy."""
+    return t[indices]
 
 
 def op(name: str) -> Callable[[Callable[..., Any]], Operator]:
@@ -121,7 +138,8 @@ class Definitions:
         self._operators = {}
         for o in operators:
             if not isinstance(o, Operator):
-                raise TypeError(f"operators: {o!r} is neither of @hone.op nor the path of a file")
+                plain = " (a function: @hone.op(\"my.domain::Name\") above it makes it one)" if callable(o) else ""
+                raise TypeError(f"operators: {o!r} is neither of @hone.op nor the path of a file{plain}")
             if self._operators.setdefault(o.name, o) is not o:
                 raise ValueError(f"operators: there are two of the name {o.name}")
 
@@ -129,7 +147,8 @@ class Definitions:
         """The answer as text."""
         asked = json.loads(question)
         if "operators" in asked:
-            return json.dumps(list(self._operators))
+            files = {name: file_of(o.function) for name, o in self._operators.items()}
+            return json.dumps([{"name": name, "file": file} if file else name for name, file in files.items()])
         name, node = asked["operator"], asked["node"]
         try:
             return json.dumps({"definition": self._operators[name].definition(asked["inputs"], asked["attributes"])})
@@ -137,18 +156,34 @@ class Definitions:
             raise _located(error, node, name)
 
 
+def _listed(operators):
+    """operators= as a list: one may stand alone."""
+    if operators is None:
+        return []
+    if callable(operators) or isinstance(operators, (str, os.PathLike)):
+        return [operators]
+    try:
+        return list(operators)
+    except TypeError:
+        raise TypeError(
+            f"operators: {operators!r} is no list of operators of @hone.op and paths of files"
+        ) from None
+
+
 def of_users(operators, replace):
     """The library's options for operators= and replace= of compile() and tune(), and who answers for them (or None)."""
-    operators = [operators] if isinstance(operators, (Operator, str, os.PathLike)) else list(operators or ())
+    operators = _listed(operators)
     files = [options.path_text(o) for o in operators if isinstance(o, (str, os.PathLike))]
     own = [o for o in operators if not isinstance(o, (str, os.PathLike))]
+    if replace is not None and not isinstance(replace, Mapping):
+        raise TypeError(f"replace: {replace!r} is no dict of names and operators, {{\"Softmax_3\": softmax}}")
     replaced = {}
     for pattern, by in (replace or {}).items():
         if isinstance(by, Operator):
             own += [] if any(o is by for o in own) else [by]
             by = by.name
         if not isinstance(by, str):
-            raise TypeError(f"replace: {by!r} is no operator")
+            raise TypeError(f"replace[{pattern!r}]: {by!r} is no operator: one of @hone.op is, or the name of one")
         replaced[options.text(pattern)] = by
     given = {**({"operators": files} if files else {}), **({"replace": replaced} if replaced else {})}
     return given, Definitions(own) if own else None

@@ -9,14 +9,12 @@
 """
 
 import functools
-import inspect
 import json
-import os
 from typing import Any, Callable, Iterable, List, Optional
 
 from hone.errors import BadInput
 from hone.graph import Graph
-from hone.scripts import objects_of
+from hone.scripts import file_of, objects_of
 
 __all__ = ["GraphPass", "graph_pass", "passes_of"]
 
@@ -38,7 +36,7 @@ class GraphPass:
         self.name = name or ("unnamed" if own == "<lambda>" else own)
         self.after = "import" if after is None and before is None else after
         self.before = before
-        self.file = _file_of(function)
+        self.file = file_of(function)
         functools.update_wrapper(self, function)
 
     def __call__(self, g: Graph) -> Optional[Graph]:
@@ -72,15 +70,6 @@ def graph_pass(
     return GraphPass(function, after=after, before=before, name=name)
 
 
-def _file_of(function):
-    """The path of the file that a function is written in; None: there is none."""
-    try:
-        path = inspect.getsourcefile(inspect.unwrap(function))
-    except TypeError:
-        return None
-    return path if path and os.path.exists(path) else None
-
-
 def passes_of(path: str) -> List[GraphPass]:
     """The passes that a file of Python defines, in order. BadInput: it defines none."""
     return objects_of(path, GraphPass, "graph pass: `@hone.graph_pass` above a function makes one")
@@ -91,7 +80,16 @@ class Passes:
 
     def __init__(self, passes: Iterable[Any]) -> None:
         """Takes a caller's passes, and functions that are to have the model as it was read."""
-        self._passes = [p if isinstance(p, GraphPass) else GraphPass(p) for p in passes]
+        if callable(passes):  # one may stand alone
+            passes = [passes]
+        try:
+            given = list(passes or ())
+        except TypeError:
+            raise TypeError(f"passes: {passes!r} is no list of graph passes") from None
+        for p in given:
+            if not callable(p):
+                raise TypeError(f"passes: a graph pass is a function, not {p!r}")
+        self._passes = [p if isinstance(p, GraphPass) else GraphPass(p) for p in given]
         told = []
         for p in self._passes:
             place = {"before": p.before} if p.before is not None else {"after": p.after}

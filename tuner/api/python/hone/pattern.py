@@ -7,10 +7,16 @@ A pattern says what computes a value. Parts with names are the match's: ``m["x"]
 for one value.
 """
 
+import functools
 import itertools
+import json
 import math
 import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
+
+from hone import _hone
+from hone.errors import BadInput
+from hone.spelling import listed
 
 if TYPE_CHECKING:
     from hone.graph import Node, Value
@@ -56,7 +62,9 @@ class Match:
         return self.value.producer
 
     def __getitem__(self, name: str) -> "Value":
-        """The value of the part with this name."""
+        """The value of the part with this name. KeyError, which says what names there are."""
+        if name not in self.names:
+            raise KeyError(f"no part of the match is called {name!r}" + listed(name, self.names))
         return self.names[name]
 
     def __repr__(self) -> str:
@@ -231,6 +239,23 @@ def _checked(where, inputs):
     return inputs
 
 
+@functools.lru_cache(maxsize=1)
+def _known():
+    """The operators, with their attributes, and the functions that nodes may be."""
+    known = json.loads(_hone.graph_node('{"names": true}'))
+    known["operators"].setdefault("op", [])  # those of users
+    return known
+
+
+def _check_names(kind, given, known):
+    """Raises for a name that is none: what asks for it would match nothing, without a word."""
+    for name in given:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind}: {name!r} is no name, which is a str")
+        if name not in known:
+            raise BadInput(f"pattern: there is no {kind} {name!r}" + listed(name, known))
+
+
 def value(name: Optional[str] = None) -> Pattern:
     """Any value."""
     return Pattern(name)
@@ -254,16 +279,30 @@ def op(ops: Union[str, Tuple[str, ...]], /, *inputs: Any, **attributes: Any) -> 
         ops: its operator, ``"dense"``, or several.
         inputs: patterns of its inputs; ``...`` as the last one: there may be more; none: whatever they are.
         attributes: their texts, or functions that say of a text whether it is right.
+
+    Raises:
+        BadInput: there is no such operator, or none of them has such an attribute.
     """
     from hone.graph import attribute_text
 
+    names = (ops,) if isinstance(ops, str) else tuple(ops)
+    _check_names("operator", names, _known()["operators"])
+    own = dict.fromkeys(a for name in names for a in _known()["operators"][name])
+    if "op" not in names:  # an operator of a user's has whatever its nodes have
+        _check_names(f"attribute of {' or '.join(names)}", attributes, own)
     wanted = {k: a if callable(a) else attribute_text(k, a) for k, a in attributes.items()}
     return _Op(ops, _checked("op", inputs), wanted)
 
 
 def function(name: str, /, *operands: Pattern) -> Pattern:
     """The result of a node ``elementwise`` with this one function: ``"relu"``, ``"mul"``. Operands of ``add``, ``mul``
-    and others that commute may stand the other way round, and ``rsub`` is a ``sub`` whose do."""
+    and others that commute may stand the other way round, and ``rsub`` is a ``sub`` whose do. BadInput: there is no
+    such function."""
+    if not isinstance(name, str):
+        raise TypeError(f"function: {name!r} is no name, which is a str")
     if ... in operands:
         raise TypeError("function: all operands are said")
+    # A whole chain may stand there, as nodes have it: `x=s+sigmoid+mul[s]`, `mul[0.5]`, `cast:f16`.
+    links = (link for link in re.sub(r"\[[^]]*\]", "", name).split("+") if not link.startswith("x="))
+    _check_names("function", [link.partition(":")[0] for link in links], _known()["functions"])
     return _Function(name, _checked("function", operands))

@@ -1,13 +1,14 @@
 """Python files that a command line names: what is defined in them."""
 
 import importlib.util
+import inspect
 import os
 import sys
-from typing import Any, List, Type
+from typing import Any, Callable, List, Optional, Type
 
 from hone.errors import BadInput
 
-__all__ = ["objects_of"]
+__all__ = ["file_of", "objects_of"]
 
 
 def objects_of(path: str, kind: Type[Any], what: str) -> List[Any]:
@@ -34,3 +35,12 @@ def objects_of(path: str, kind: Type[Any], what: str) -> List[Any]:
     if not found:
         raise BadInput(f"{path} defines no {what}")
     return list(dict.fromkeys(found))
+
+
+def file_of(function: Callable[..., Any]) -> Optional[str]:
+    """The path of the file that a function is written in; None: there is none."""
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(function))
+    except TypeError:
+        return None
+    return path if path and os.path.exists(path) else None

@@ -1,6 +1,7 @@
 """Errors' texts in Python's words: libhone names a program's flag, whose argument has a name of its own here."""
 
 import contextlib
+import difflib
 import re
 
 # Whose values have names: `--bind batch=4` is bind={"batch": 4}.
@@ -9,8 +10,8 @@ _NAMED = {
 }
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
-    "db": "db", "lock": "lock", "locked": "locked", "quantize": "quantize", "calibrate": "calibrate",
-    "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device",
+    "db": "db", "tophub": "tophub", "lock": "lock", "locked": "locked", "quantize": "quantize",
+    "calibrate": "calibrate", "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device",
     "optimize": "optimize", "operators": "operators",
 }
 
@@ -51,6 +52,15 @@ def spelled(text):
     text = _WITH_NAME.sub(lambda m: f'{_NAMED[m[1]]}["{m[2]}"]', text)
     text = _PLAIN_VALUE.sub(lambda m: f"{_PLAIN[m[1]]}={m[2] if m[2].isdigit() else repr(m[2])}", text)
     return _ALONE.sub(lambda m: {**_NAMED, **_PLAIN}[m[1]], text)
+
+
+def listed(name, known, most=8):
+    """`; there are a, b, c`, or of many names those that are near: the end of an error about a name that is none."""
+    names = [str(k) for k in known]
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    if len(names) > most:
+        return f"; near it: {', '.join(near)}" if near else f"; there are {', '.join(names[:most])}, ..."
+    return f"; there are {', '.join(names)}" if names else "; there is none"
 
 
 @contextlib.contextmanager

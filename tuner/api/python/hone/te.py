@@ -85,6 +85,10 @@ def _shape(given):
     """Extents, of which one may stand alone."""
     if isinstance(given, (str, Expr)) or hasattr(given, "__index__"):
         given = (given,)
+    try:
+        given = tuple(given)
+    except TypeError:
+        raise TypeError(f"shape: {given!r} is no shape: numbers, and names of sizes") from None
     return tuple(_extent(e) for e in given)
 
 
@@ -168,31 +172,39 @@ def _names_of_axes(body, count, others=0):
     return names if len(names) == count else [f"i{d}" for d in range(count)]
 
 
+def _over(axis):
+    """The axes of a reduction."""
+    for a in axis if isinstance(axis, (tuple, list)) else (axis,):
+        if not isinstance(a, Axis):
+            raise TypeError(f"axis: {a!r} is no axis of a reduction: reduce_axis(extent) makes one")
+    return axis
+
+
 def sum(value: Any, axis: Axes) -> Reduction:
     """The sum over an axis, or over several: what compute()'s function returns."""
-    return _te.sum(value, axis)
+    return _te.sum(value, _over(axis))
 
 
 def max(value: Any, axis: Axes) -> Reduction:
     """The largest over an axis, or over several; NaN where one is. For two values: maximum()."""
-    return _te.max(value, axis)
+    return _te.max(value, _over(axis))
 
 
 def min(value: Any, axis: Axes) -> Reduction:
     """The smallest over an axis, or over several; NaN where one is. For two values: minimum()."""
-    return _te.min(value, axis)
+    return _te.min(value, _over(axis))
 
 
 def argmax(value: Any, axis: Axis, dtype: Any = "int64") -> Reduction:
     """Where along an axis the largest is, as numpy.argmax() has it: the first of equal ones, and the first NaN where
     one is. A stage NAME_max finds the largest, the stage itself the least place that has it; a value that is computed,
     and not only read, becomes a stage NAME_of, so that both see the same bits. ``dtype``: int64 or int32."""
-    return _te.argmax(value, axis, dtype if isinstance(dtype, str) else numpy.dtype(dtype).name)
+    return _te.argmax(value, _over(axis), dtype if isinstance(dtype, str) else numpy.dtype(dtype).name)
 
 
 def argmin(value: Any, axis: Axis, dtype: Any = "int64") -> Reduction:
     """Where along an axis the smallest is; otherwise as argmax(), with a stage NAME_min."""
-    return _te.argmin(value, axis, dtype if isinstance(dtype, str) else numpy.dtype(dtype).name)
+    return _te.argmin(value, _over(axis), dtype if isinstance(dtype, str) else numpy.dtype(dtype).name)
 
 
 def all(*conditions: Any) -> Expr:
@@ -281,11 +293,13 @@ def save_kernels(
         BadInput: names that are no functions of C or clash, kernels for different targets, variants that a call could
             not tell apart, a file that cannot be written.
     """
+    if not isinstance(kernels, Mapping):
+        raise TypeError(f"kernels: a {type(kernels).__name__} is no dict of names and kernels, {{\"matmul\": kernel}}")
     functions = []
-    for name, given in dict(kernels).items():
+    for name, given in kernels.items():
         if not isinstance(name, str):
             raise TypeError(f"functions have names, not {name!r}")
-        variants = [given] if isinstance(given, Kernel) else list(given)
+        variants = list(given) if isinstance(given, (list, tuple)) else [given]
         for k in variants:
             if not isinstance(k, Kernel):
                 raise TypeError(f"{name!r}: hone.build() makes kernels, not {type(k).__name__}")

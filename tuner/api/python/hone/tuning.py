@@ -97,6 +97,7 @@ def tune(
     fleet: Optional[Path] = None,
     device: Optional[str] = None,
     db: Optional[Path] = None,
+    tophub: Optional[str] = None,
     operators: Any = None,
     replace: Optional[Mapping[str, Any]] = None,
     passes: OwnPasses = (),
@@ -122,6 +123,8 @@ def tune(
             names.
         device: of the tracker: a device, an agent or a label.
         db: the tophub; None: the user's.
+        tophub: the URL of a team's tophub, which is read, and told what is confirmed; None: what HONE_TOPHUB, or the
+            fleet's file, has.
         passes, optimize: of a model, as compile() takes them: with others the layers may be others.
         flags: more words of ``tuner``.
         callback: is called some ten times a second with a dict of ``done``, ``all``, ``best_gflops``, ``seconds``,
@@ -176,7 +179,7 @@ def tune(
             files = options.file_names(path, bind_data, folder)
         given |= options.plain(
             trials=trials, seconds=seconds, target=target, tracker=tracker, fleet=fleet, device=device, db=db,
-            threads=threads, optimize=optimize,
+            tophub=tophub, threads=threads, optimize=optimize,
         )
         bar = _Bar(sys.stderr) if progress or (progress is None and _rewrites_lines(sys.stderr)) else None
 

@@ -150,12 +150,14 @@ PyExpr row_applied(const ScalarFunction& row, const py::handle& x, const py::arg
     if (const auto known = as_expr(given[i])) type = known->expr->dtype;
   if (!type) no_operand(given[0]);
   if (!row.takes(*type)) throw py::type_error(row.name + "() is not of " + numpy_name(*type));
+  const std::optional<DType> numbers = is_wide(row, *type) ? f32 : type;
   std::vector<PyExpr> operands;
   for (size_t i = 0; i < given.size(); ++i) {
     if (i > 0 && row.arguments[i - 1] == ArgumentKind::kNumber && !is_number(given[i]))
       throw py::type_error(row.name + "(): its argument " + std::to_string(i) + " is a number");
-    operands.push_back(alone(given[i], type));
-    if (operands.back().expr->dtype != *type)
+    const bool is_typed = as_expr(given[i]).has_value();
+    operands.push_back(alone(given[i], numbers));
+    if (is_typed && operands.back().expr->dtype != *type)
       throw py::type_error(numpy_name(*type) + " and " + numpy_name(operands.back().expr->dtype) +
                            " in one expression; use astype()");
   }
@@ -165,7 +167,7 @@ PyExpr row_applied(const ScalarFunction& row, const py::handle& x, const py::arg
     arguments.push_back(o.expr);
     out = made_of(nullptr, {&out, &o});
   }
-  out.expr = row.apply(arguments, *type);
+  out.expr = applied(row, arguments, *type);
   out.depth += row.operations;
   struct Count : Visitor {
     int64_t nodes = 0;

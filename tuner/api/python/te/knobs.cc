@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "base/check.h"
 #include "base/key.h"
@@ -30,17 +31,21 @@ KnobCalls& live(const PyKnobs& k) {
   return *k.calls;
 }
 
-// Notes a call, or holds it against the same one of the first time.
-void begin(KnobCalls& c, const std::string& call) {
+// Notes a question, or holds it against the same one of the first time.
+void begin(KnobCalls& c, KnobQuestion::Kind kind, std::string_view name, const Numbers& numbers) {
+  const size_t at = c.made++;
   if (c.declares) {
-    c.wanted->push_back(call);
-    ++c.made;
+    c.wanted->push_back({kind, std::string(name), numbers});
     return;
   }
-  const std::string first = c.made < c.wanted->size() ? (*c.wanted)[c.made] : "nothing more";
-  ++c.made;
-  if (first == call) return;
-  if (c.odd.empty()) c.odd = fmt::format("it asks for {} where it asked for {}", call, first);
+  if (at < c.wanted->size()) {
+    const KnobQuestion& first = (*c.wanted)[at];
+    if (first.kind == kind && first.name == name && first.numbers == numbers) return;
+  }
+  const std::string first = at < c.wanted->size() ? (*c.wanted)[at].text() : "nothing more";
+  if (c.odd.empty())
+    c.odd = fmt::format("it asks for {} where it asked for {}", KnobQuestion{kind, std::string(name), numbers}.text(),
+                        first);
   throw UserError(c.odd);
 }
 
@@ -56,10 +61,8 @@ void check_new(const KnobCalls& c, const char* kind, const std::string& name) {
   const bool is_word = key.ok() && std::holds_alternative<KeyKnobs>(*key) && std::get<KeyKnobs>(*key).size() == 1 &&
                        std::get<KeyKnobs>(*key)[0].first == name;
   HONE_USER_CHECK(is_word) << kind << ": '" << clean_line(name) << "' is no name of a knob: letters, digits and _";
-  for (const char* other : {"split ", "choice "})
-    for (const std::string& call : *c.wanted)
-      HONE_USER_CHECK(!call.starts_with(other + ("'" + name + "'")))
-          << kind << ": there is a knob '" << name << "' already";
+  for (const KnobQuestion& question : *c.wanted)
+    HONE_USER_CHECK(question.name != name) << kind << ": there is a knob '" << name << "' already";
 }
 
 py::tuple split(const PyKnobs& k, const std::string& name, int64_t extent, int parts,
@@ -88,7 +91,7 @@ py::tuple split(const PyKnobs& k, const std::string& name, int64_t extent, int p
     HONE_USER_CHECK(most || std::pow(factors, parts - 1) <= kMostChoices)
         << "split '" << name << "': too many ways to split " << extent << " in " << parts << "; say max_inner";
   }
-  begin(c, fmt::format("split '{}' of {} in {}", name, extent, parts));
+  begin(c, KnobQuestion::Kind::kSplit, name, {extent, parts});
   const Split factors = c.knobs->split(name, extent, parts, rule);
   py::tuple out(factors.size());
   for (size_t i = 0; i < factors.size(); ++i) out[i] = factors[i];
@@ -116,7 +119,7 @@ py::object choice(const PyKnobs& k, const std::string& name, const std::vector<p
     HONE_USER_CHECK(!wanted || std::binary_search(sorted.begin(), sorted.end(), *wanted))
         << "choice '" << name << "': its default " << *wanted << " is none of the choices";
   }
-  begin(c, fmt::format("choice '{}' of {}", name, fmt::join(numbers, ", ")));
+  begin(c, KnobQuestion::Kind::kChoice, name, numbers);
   const int64_t chosen =
       for_threads ? c.knobs->thread_choice(name, numbers, wanted) : c.knobs->choice(name, numbers, wanted);
   py::object out = choices[static_cast<size_t>(std::find(numbers.begin(), numbers.end(), chosen) - numbers.begin())];
@@ -133,7 +136,7 @@ bool is_true(const py::object& condition) {
 void require(const PyKnobs& k, const std::string& reason, const py::object& condition) {
   KnobCalls& c = live(k);
   const bool holds = is_true(condition);
-  begin(c, "a requirement");
+  begin(c, KnobQuestion::Kind::kRequirement, "", {});
   c.knobs->require(clean_line(reason), holds);
   if (c.declares && c.is_active && !holds && c.broken.empty()) c.broken = clean_line(reason);
   end(c);
@@ -142,7 +145,7 @@ void require(const PyKnobs& k, const std::string& reason, const py::object& cond
 void when(const PyKnobs& k, const py::object& condition) {
   KnobCalls& c = live(k);
   c.is_active = is_true(condition);
-  begin(c, "a condition");
+  begin(c, KnobQuestion::Kind::kCondition, "", {});
   c.knobs->when(c.is_active);
   end(c);
 }
@@ -152,7 +155,17 @@ void when(const PyKnobs& k, const py::object& condition) {
 void KnobCalls::end() {
   knobs = nullptr;
   if (!declares && odd.empty() && made < wanted->size())
-    odd = fmt::format("it asks for nothing more where it asked for {}", (*wanted)[made]);
+    odd = fmt::format("it asks for nothing more where it asked for {}", (*wanted)[made].text());
+}
+
+std::string KnobQuestion::text() const {
+  switch (kind) {
+    case Kind::kSplit: return fmt::format("split '{}' of {} in {}", name, numbers[0], numbers[1]);
+    case Kind::kChoice: return fmt::format("choice '{}' of {}", name, fmt::join(numbers, ", "));
+    case Kind::kRequirement: return "a requirement";
+    case Kind::kCondition: return "a condition";
+  }
+  return "";
 }
 
 void bind_knobs(py::module_& m) {

@@ -17,14 +17,27 @@ namespace hone::python {
 /// `except Exception` does not catch it. Made once.
 pybind11::handle knobs_are_read();
 
+/// One question to the knobs, as far as it is the same each time.
+struct KnobQuestion {
+  enum class Kind : uint8_t { kSplit, kChoice, kRequirement, kCondition };
+
+  Kind kind;
+  std::string name;              ///< of a split, of a choice
+  std::vector<int64_t> numbers;  ///< a split's extent and parts, a choice's choices
+
+  bool operator==(const KnobQuestion&) const = default;
+  /// `split 'rows' of 64 in 2`, `choice 'packed' of 0, 1`, `a requirement`, `a condition`.
+  std::string text() const;
+};
+
 /// One call of a template, which asks: the calls that it makes are the same each time, whatever the choices.
 struct KnobCalls {
   enum class Until : uint8_t { kEnd, kLastCall };
 
   Knobs* knobs = nullptr;  ///< null once the template has returned
   const Target* target = nullptr;
-  std::vector<std::string>* wanted;  ///< of the first call, as texts; filled by that one
-  bool declares = false;             ///< this is the first call
+  std::vector<KnobQuestion>* wanted;  ///< of the first call; filled by that one
+  bool declares = false;              ///< this is the first call
   Until until = Until::kEnd;
   size_t made = 0;     ///< calls so far
   std::string broken;  ///< of the first call: the first constraint that its defaults break

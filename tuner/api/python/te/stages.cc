@@ -73,6 +73,7 @@ Extent extent_of(const py::handle& given, const std::string& of) {
   } catch (const py::error_already_set&) {
     throw py::value_error(of + ": an extent is too large");
   }
+  if (number < 0) throw py::value_error(of + ": an extent of " + std::to_string(number));
   return {number, make_int(number), false};
 }
 

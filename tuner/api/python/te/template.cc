@@ -13,6 +13,7 @@
 #include "compiler/codegen/llvm/machine/parse_target.h"
 #include "compiler/host/local_gpu.h"
 #include "compiler/ops/definition_text.h"
+#include "compiler/ops/same_definition.h"
 #include "compiler/schedule/steps_text.h"
 #include "tuner/api/python/te/kernel.h"
 #include "tuner/api/python/te/references.h"
@@ -27,6 +28,8 @@ namespace py = pybind11;
 // A template is called twice with its default, with each of its first knobs elsewhere, and with random configs.
 constexpr size_t kKnobs = 8;
 constexpr int kSamples = 4;
+// Configs whose constraints are known: a hundred bytes each.
+constexpr size_t kMostBroken = 200'000;
 
 std::vector<Config> some_configs(const Space& space) {
   std::vector<Config> configs{space.default_config()};
@@ -136,6 +139,15 @@ void PyTemplate::declare() try {
   throw UserError("template '" + name_ + "' does not return with its defaults");
 }
 
+// The constraint that `config` breaks; empty: none. A search asks for it first, and for the steps of configs later.
+std::string PyTemplate::broken_in(const Space& space, const Config& config) {
+  const ConfigIndex index = space.index_of(config);
+  const auto known = broken_.find(index);
+  if (known != broken_.end()) return known->second;
+  if (broken_.size() >= kMostBroken) broken_.clear();
+  return broken_.emplace(index, space.broken_constraint(config)).first->second;
+}
+
 // A config whose questions raise something is none of the space.
 Settled PyTemplate::settle(const Space& space, const Config& config) try {
   if (endless_.contains(space.index_of(config))) return {{}, kEndless, space.knobs().size()};
@@ -152,16 +164,14 @@ Settled PyTemplate::settle(const Space& space, const Config& config) try {
 PySchedule PyTemplate::apply(const Space& space, const Config& config) {
   Knobs knobs = space.reader(config);
   PySchedule schedule = returned(call({}, knobs));
-  const bool is_same =
-      schedule.definition == definition_ || definition_to_text(*schedule.definition) == definition_text_;
-  HONE_USER_CHECK(is_same) << "template '" << name_
-                           << "' returns a schedule of another definition than with its defaults";
+  HONE_USER_CHECK(is_same_definition(*schedule.definition, *definition_))
+      << "template '" << name_ << "' returns a schedule of another definition than with its defaults";
   return schedule;
 }
 
 PyTemplate::Outcome PyTemplate::outcome(const Space& space, const Config& config) {
   if (endless_.contains(space.index_of(config))) return {"", kEndless, ""};
-  Outcome out{space.broken_constraint(config), "", ""};
+  Outcome out{broken_in(space, config), "", ""};
   if (!out.broken.empty()) return out;
   try {
     out.steps = steps_to_text(apply(space, config).schedule->steps());
@@ -191,6 +201,7 @@ void PyTemplate::check_repeats() {
   }
   HONE_USER_CHECK(odd_.empty()) << "template '" << name_ << "': " << odd_
                                 << ": it is to make the same calls of its knobs each time, whatever they choose";
+  broken_.clear();
   for (size_t i = configs.size(); i-- > 0;)
     HONE_USER_CHECK(outcome(space, configs[i]) == first[i])
         << "template '" << name_ << "' gives another schedule when it is called again with "
@@ -234,6 +245,7 @@ std::string PyTemplate::answer(const std::string& question) {
       answers.push_back(wrong.empty() ? Json{{"steps", out.steps}} : Json{{"error", wrong}});
     } else {
       const Settled s = settle(*space_, config);
+      if (broken_.size() < kMostBroken && s.idle.empty()) broken_.emplace(space_->index_of(config), s.broken);
       answers.push_back({{"idle", s.idle}, {"broken", s.broken}, {"at", s.broken_at}});
     }
   }

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -56,6 +57,7 @@ class PyTemplate {
   void declare();
   Settled settle(const Space& space, const Config& config);
   PySchedule apply(const Space& space, const Config& config);
+  std::string broken_in(const Space& space, const Config& config);
   // `space`: of these knobs, whatever it is called. One whose call was ended is not called again.
   Outcome outcome(const Space& space, const Config& config);
   Space make_space(const std::string& program);
@@ -69,10 +71,11 @@ class PyTemplate {
   const Attributes attributes_;
   const Target target_;
   std::unique_ptr<CallLimit> limit_;
-  std::vector<std::string> calls_;  // of its knobs, as the first call made them
+  std::vector<KnobQuestion> calls_;  // of its knobs, as the first call made them
   std::vector<Knob> knobs_;
   std::set<ConfigIndex> endless_;
-  std::string odd_;  // how a later call differed; empty: none did
+  std::map<ConfigIndex, std::string> broken_;  ///< of configs that were asked for: the constraint that each breaks
+  std::string odd_;                            // how a later call differed; empty: none did
   std::string program_;
   std::shared_ptr<const Definition> definition_;
   std::string definition_text_;

@@ -1,0 +1,7 @@
+add_executable(bench_team team_bench.cc)
+if(TARGET hone_team_postgres)
+  target_link_libraries(bench_team PRIVATE hone_team_postgres)
+endif()
+target_link_libraries(bench_team PRIVATE hone_team)
+target_include_directories(bench_team PRIVATE ${CMAKE_SOURCE_DIR})
+hone_untimed(bench_team)
