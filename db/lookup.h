@@ -21,8 +21,8 @@
 namespace hone::db {
 
 struct HubOptions {
-  std::string db_file;            ///< --db; empty: none given. Must exist.
-  std::string user_db;            ///< see user_db_path(); empty, missing or the same file as db_file: left out
+  std::string db_file;  ///< --db; empty: none given. Must exist.
+  std::string user_db;  ///< see user_db_path(); empty, missing or the same file as db_file: left out
   std::string packages_dir = "/usr/share/hone/packages";  ///< *.db; may be absent
   std::string shipped_dir;                                ///< *.jsonl; may be absent
   /// The team's tophub (remote_source()), which several chains of a program share; null: none.

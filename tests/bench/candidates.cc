@@ -113,8 +113,8 @@ double own_us(const std::function<void()>& f) {
   return 1e6 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// Applies and lowers the configs of `path`, and the steps that a template elsewhere makes of them (templates.py). It has
-// a JSON object a line: workload, target, configs, and of the steps their definition and each one's text. A line a
+// Applies and lowers the configs of `path`, and the steps that a template elsewhere makes of them (templates.py). It
+// has a JSON object a line: workload, target, configs, and of the steps their definition and each one's text. A line a
 // workload: the median of both.
 Status measure_given(const std::string& path) {
   std::ifstream in(path);

@@ -118,7 +118,8 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
       .check(number_from(0.1, 3600.0))
       .capture_default_str();
   line.add_option("--repeat", f.repeat, "time a candidate so often").check(number_from(1, 1000)).capture_default_str();
-  line.add_option("--min-repeat-ms", f.min_repeat_ms, "make each repeat at least this long; near the best 2.5 times as long, of finalists 5 times")
+  line.add_option("--min-repeat-ms", f.min_repeat_ms,
+                  "make each repeat at least this long; near the best 2.5 times as long, of finalists 5 times")
       .check(number_from(0.01, 10'000.0))
       .capture_default_str();
   line.add_option("--threads", f.threads, "tune kernels for so many threads (default: the target's)")

@@ -132,8 +132,7 @@ class Confirmation {
     const double repeat_ms = kTimesAsLong * o_.profile.min_repeat_ms;
     const auto round_seconds = [&] {
       double seconds = 0;
-      for (const auto& c : candidates)
-        seconds += std::max(repeat_ms * 1e-3, known.of_program(c->hash.hex())->seconds);
+      for (const auto& c : candidates) seconds += std::max(repeat_ms * 1e-3, known.of_program(c->hash.hex())->seconds);
       return seconds;
     };
     double most = hurry_ ? share_ : kMostOfATask;

@@ -47,9 +47,7 @@ class BuildConfigs {
   explicit BuildConfigs(const BuildRequest& request) : request_(request) {}
   bool is_locked() const { return !request_.locked.empty(); }
   // The request says the config itself; a model's layers have but the default.
-  bool is_given() const {
-    return request_.config == "default" || (request_.model.empty() && !request_.config.empty());
-  }
+  bool is_given() const { return request_.config == "default" || (request_.model.empty() && !request_.config.empty()); }
   Status differs(const std::string& what) const;
   Status compare_with_lock() const;
   StatusOr<ChosenConfig> locked(const Workload& w, const Target& target, const Space& space) const;

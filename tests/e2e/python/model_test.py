@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 import weakref
@@ -68,6 +69,19 @@ late = Late()
         np.testing.assert_allclose(model(pixels), floats[:, 0, 0], atol=1e-6)
         self.assertNotIn("mean", model.metadata["inputs"]["image"])
         self.assertEqual(self.perceptron().metadata, {})
+
+    def test_a_lock_builds_the_same_bytes_again(self):
+        """Written by lock=, read by locked=; another model is BadInput, in the words of Python."""
+        with tempfile.TemporaryDirectory() as folder:
+            first, second = (os.path.join(folder, name, "net.so") for name in ("a", "b"))
+            for path in (first, second):
+                os.mkdir(os.path.dirname(path))
+            lock = os.path.join(folder, "hone.lock")
+            hone.compile(small_onnx.perceptron(), first, bind={"batch": 2}, threads=1, lock=lock).close()
+            hone.compile(small_onnx.perceptron(), second, bind={"batch": 2}, threads=1, locked=lock).close()
+            self.assertEqual(pathlib.Path(first).read_bytes(), pathlib.Path(second).read_bytes())
+            with self.assertRaisesRegex(hone.BadInput, "batch=2 -> batch=3"):
+                hone.compile(small_onnx.perceptron(), second, bind={"batch": 3}, threads=1, locked=lock)
 
     def test_variants_are_told(self):
         model = self.perceptron(bind={"batch": [1, 4]}, threads=[1, 2])
