@@ -62,8 +62,8 @@ void add_model_flags(CommandLine& line, ModelRequest& r) {
       .type_name("FILE");
   add_each(line, "--replace", r.replace, replaced_node,
            "put a definition of --operators in the place of a model's node, of all nodes that fit a name with *, or of "
-           "all of an operator, ai.onnx::Softmax=my::softmax, where it computes the same on numbers at random; may be "
-           "given again")
+           "all of an operator, ai.onnx::Softmax=my::softmax (or tflite::SOFTMAX), where it computes the same on "
+           "numbers at random; may be given again")
       .type_name("NODE=OPERATOR");
   line.add_option_function(
           "--cache", [&r](const std::string& text) { r.cache = cache_option(text); },

@@ -1,6 +1,7 @@
 """Users' operators: numbers of 16 bits, positions that are floats, files' names, and what arguments may be."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -146,6 +147,9 @@ class Names(Case):
             pattern.op("conv2")
         with self.assertRaisesRegex(hone.BadInput, "there is no attribute of dense 'epilog'; there are .*epilogue"):
             pattern.op("dense", epilog="relu")
+        for ops in ((), 7):
+            with self.assertRaisesRegex(TypeError, "op: .* is no name of an operator"):
+                pattern.op(ops)
         for chain in ("mul", "mul[0.5]+tanh", "x=s+sigmoid+mul[s]", "cast:f16"):
             pattern.function(chain, pattern.value())
         pattern.op(("dense", "conv2d"), groups="1")
@@ -167,6 +171,34 @@ class Names(Case):
         hone.emit(m, passes=looks)
         self.assertIn("there is no value 'xx'; there are x, y", seen[0])
         self.assertIn("no part of the match is called 'dat'; there are data", seen[1])
+
+
+class OfTensorFlowLite(Case):
+    MODEL = str(pathlib.Path(__file__).resolve().parents[2] / "data" / "pets.tflite")
+
+    @staticmethod
+    def convolution(factor):
+        @hone.op("my::Convolution")
+        def convolution(x, w, b):
+            (n, height, width, c), (o, kh, kw, _) = x.shape, w.shape
+            dy, dx, k = te.reduce_axis(kh), te.reduce_axis(kw), te.reduce_axis(c)
+            shape = (n, height - kh + 1, width - kw + 1, o)
+            sums = te.compute(
+                shape, lambda i, y, x_, m: te.sum(x[i, y + dy, x_ + dx, k] * w[m, dy, dx, k], axis=[dy, dx, k]))
+            return te.compute(shape, lambda i, y, x_, m: sums[i, y, x_, m] * factor + b[m], name="y")
+
+        return convolution
+
+    def test_nodes_are_replaced(self):
+        x = sample(1, 8, 8, 3)
+        plain = hone.compile(self.MODEL, threads=1)
+        for name in ("pixel", "pix*", "tflite::CONV_2D"):
+            built = hone.compile(self.MODEL, replace={name: self.convolution(1.0)}, threads=1, check=True)
+            np.testing.assert_allclose(built(x), plain(x), rtol=1e-5, atol=1e-6)
+        for name, text in (("pixel", "node 'pixel' is not replaced by my::Convolution: it computes something else"),
+                           ("tflite::RELU", "has no such node")):
+            with self.assertRaisesRegex(hone.BadInput, text):
+                hone.compile(self.MODEL, replace={name: self.convolution(1.01)}, threads=1)
 
 
 class Arguments(Case):
@@ -195,6 +227,10 @@ class Arguments(Case):
     def test_of_other_artifacts_are_refused(self):
         with self.assertRaisesRegex(ValueError, "flags: --emit operators: compile.. makes a shared object"):
             hone.compile(one_node(), operators=[prefix], flags=["--emit=operators"])
+        with self.assertRaisesRegex(TypeError, "flags: '--check' is no list of words"):
+            hone.compile(one_node(), operators=[prefix], flags="--check")
+        with self.assertRaisesRegex(TypeError, "flags: 1 is no word"):
+            hone.compile(one_node(), operators=[prefix], flags=[1])
         with self.assertRaisesRegex(ValueError, "'graph:after=' is no graph"):
             hone.emit(one_node(), "graph:after=", operators=[prefix])
 

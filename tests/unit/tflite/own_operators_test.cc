@@ -126,5 +126,31 @@ TEST(TfliteReplacedOperator, ComputesTheSameOrIsRefused) {
   EXPECT_THAT(other.users->unused_patterns(), ElementsAre("relu"));
 }
 
+// Elements are what the file has.
+TEST(TfliteReplacedOperator, OfQuantisedTensorsWorksOnWholeNumbers) {
+  const TfliteFolder f;
+  TfliteModel m;
+  constexpr int kRelu = 19;
+  const TfliteScales scales{{0.5F}, {-3}};
+  m.input("x", {6}, kTfSigned, scales).tensor("y", {6}, kTfSigned, scales).op(kRelu, {"x"}, {"y"}).output("y");
+  const auto with_least = [](int64_t least) {
+    ImportOptions options;
+    options.users = std::make_shared<UserOperators>();
+    options.users->answer_by([least](const std::string& question) -> std::string {
+      if (Json::parse(question).contains("operators")) return R"(["my::Least"])";
+      const Tensor x = placeholder("x", {6}, i8);
+      const Tensor y =
+          compute("y", {6}, {"i"}, {x}, [&](const std::vector<Expr>& i) { return max(x.at(i), make_int(least, i8)); });
+      return Json{{"definition", definition_to_text({{{x, ParamRole::kInput}}, {y}})}}.dump();
+    });
+    options.users->replace("tflite::RELU", "my::Least");
+    return options;
+  };
+  const ImportedModel made = f.import(m, with_least(-3));
+  const TensorData x({i8, {6}}, std::string("\x80\xfb\xfd\x00\x05\x7f", 6));
+  EXPECT_THAT(interpret(made.graph, {x}, &evaluate)[0].values(), ElementsAre(-3, -3, -3, 0, 5, 127));
+  EXPECT_THAT(f.refusal(m, with_least(0)), HasSubstr("it computes something else than the node"));
+}
+
 }  // namespace
 }  // namespace hone::tflite

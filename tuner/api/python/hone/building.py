@@ -43,6 +43,11 @@ def _file_of(model, folder):
 
 def _check_form(flags):
     """Raises where `flags` ask for something else than the shared object that compile() opens."""
+    if isinstance(flags, str):
+        raise TypeError(f"flags: {flags!r} is no list of words, [{flags!r}]")
+    for word in flags:
+        if not isinstance(word, str):
+            raise TypeError(f"flags: {word!r} is no word, a str")
     words = [*flags, ""]
     for word, following in zip(words, words[1:]):
         kind = following if word == "--emit" else word[len("--emit="):] if word.startswith("--emit=") else "so"

@@ -285,6 +285,8 @@ def op(ops: Union[str, Tuple[str, ...]], /, *inputs: Any, **attributes: Any) -> 
     """
     from hone.graph import attribute_text
 
+    if not ops or not isinstance(ops, (str, tuple, list, set, frozenset)):
+        raise TypeError(f"op: {ops!r} is no name of an operator, and no tuple of such")
     names = (ops,) if isinstance(ops, str) else tuple(ops)
     _check_names("operator", names, _known()["operators"])
     own = dict.fromkeys(a for name in names for a in _known()["operators"][name])
