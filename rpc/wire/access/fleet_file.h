@@ -26,8 +26,8 @@ namespace hone::wire {
 struct FleetFile {
   std::string role, name;         ///< of its holder: tuner, ann
   std::vector<Address> trackers;  ///< at least one; the first is dialled
-  std::string tophub = {};        ///< the URL of the team's tophub; empty: there is none
   Credentials credentials;
+  std::string tophub = {};  ///< the URL of the team's tophub; empty: there is none
 
   /// Whether the tracker, or the team's tophub, is at that host, as a name or an address of the file's.
   bool names(const Address& address) const;

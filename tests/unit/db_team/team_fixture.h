@@ -42,7 +42,7 @@ inline TrialRow team_trial(const std::string& session, int64_t seq, double secon
   return t;
 }
 inline TrialRow confirmed(TrialRow t) { return t.confirmed = true, t; }
-inline TrialRow disturbed(TrialRow t, std::optional<double> default_seconds = std::nullopt) {
+inline TrialRow disturbed_team_trial(TrialRow t, std::optional<double> default_seconds = std::nullopt) {
   t.disturbed = true, t.default_seconds = default_seconds;
   return t;
 }
