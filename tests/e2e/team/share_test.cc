@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -90,7 +92,9 @@ TEST_F(Sharing, OneTunesAndAllBuild) {
   EXPECT_THAT(tuned.err, HasSubstr(" went to https://" + address_ + "\n"));
   // Ann on another machine; Bob, who trusts nobody, and who trusts Ann.
   std::filesystem::rename(path("ann.db"), path("ann-tuned.db"));
+  setenv("XDG_CACHE_HOME", path("another-machine").c_str(), 1);  // here it is known to be absent for minutes
   Output built = build("ann");
+  unsetenv("XDG_CACHE_HOME");
   ASSERT_EQ(built.code, 0) << built.err;
   EXPECT_THAT(config_line(built), StartsWith("config: best (exact workload, confirmed"));
   EXPECT_THAT(config_line(built), EndsWith(" from https://" + address_ + " (tuner ann); trusted"));
