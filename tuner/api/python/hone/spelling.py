@@ -11,7 +11,8 @@ _NAMED = {
 _PLAIN = {
     "model-batch": "model_batch", "threads": "threads", "denormals": "denormals", "assume-finite": "assume_finite",
     "db": "db", "tophub": "tophub", "lock": "lock", "locked": "locked", "quantize": "quantize",
-    "calibrate": "calibrate", "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker", "device": "device",
+    "calibrate": "calibrate", "target": "target", "trials": "trials", "seconds": "seconds", "tracker": "tracker",
+    "device": "device",
     "optimize": "optimize", "operators": "operators",
 }
 
