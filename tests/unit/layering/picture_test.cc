@@ -73,7 +73,7 @@ std::vector<std::string> below(const std::vector<Box>& all, std::string_view fol
 TEST(Picture, LeavesOutWhatOtherArrowsSay) {
   const std::vector<Box> all = module_boxes();
   // The tuner may include all of them.
-  EXPECT_THAT(below(all, "tuner"), UnorderedElementsAre("rpc/wire", "rpc/ir"));
+  EXPECT_THAT(below(all, "tuner"), UnorderedElementsAre("rpc/hub", "rpc/ir"));
   EXPECT_THAT(below(all, "compiler"), UnorderedElementsAre("db"));
   EXPECT_THAT(below(all, "tracker"), UnorderedElementsAre("rpc/http"));
   EXPECT_THAT(find_box(compiler_boxes(), "compiler/frontend").inside,
