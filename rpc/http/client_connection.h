@@ -10,7 +10,7 @@
 
 namespace hone::http {
 
-/// What TLS of all connections to a server shares.
+/// The part of TLS that all connections to a server share.
 class ClientTls {
  public:
   /// InvalidArgument where a certificate or a key cannot be used.

@@ -54,7 +54,7 @@ using HttpHeader = boost::beast::http::request_header<>;
 /// Whether it asks for the page of probes, which says nothing and needs no token.
 bool is_probe(const HttpHeader& request);
 
-/// What becomes of a request, as its header alone says: a page and the rights of who asks, or a refusal.
+/// The fate of a request, as its header alone says: a page and the rights of who asks, or a refusal.
 struct Admission {
   const HttpPage* page = nullptr;  ///< null: refused
   HttpRequest asked = {};          ///< without its body

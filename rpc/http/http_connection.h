@@ -260,7 +260,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
       close_socket();
     }
   }
-  // What a peer still sends is thrown away for a short time: else the kernel would take back the answer that says why.
+  // All that a peer still sends is thrown away for a short time: else the kernel would take back the answer that says
+  // why.
   void linger() {
     if (lingers_until_ == std::chrono::steady_clock::time_point()) {
       lingers_until_ =

@@ -1,3 +1,4 @@
-add_executable(bench_tophub tophub_bench.cc)
-target_link_libraries(bench_tophub PRIVATE hone_db)
-hone_untimed(bench_tophub)
+if(TARGET hone_hub)
+  add_executable(bench_tophub tophub.cc)
+  target_link_libraries(bench_tophub PRIVATE hone_hub hone_team_postgres)
+endif()

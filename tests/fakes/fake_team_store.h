@@ -20,7 +20,7 @@ namespace hone::db {
 
 class FakeTeamStore final : public TeamStore {
  public:
-  /// What every call answers instead; OK: nothing.
+  /// The answer of every call instead; OK: nothing.
   void break_with(const Status& status) {
     std::lock_guard lock(mutex_);
     broken_ = status;

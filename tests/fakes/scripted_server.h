@@ -23,7 +23,7 @@ namespace hone::fakes {
 /// script speaks.
 class ScriptedServer {
  public:
-  /// What is done with one connection after a head has come.
+  /// One connection after a head has come.
   struct Peer {
     int fd;
     std::string head;

@@ -1,4 +1,4 @@
-// What builds asked for and nobody had measured.
+// Workloads that builds asked for and nobody had measured.
 import {ask} from './api.js';
 import {h, setShown, setText} from './dom.js';
 import {count, moment} from './format.js';
