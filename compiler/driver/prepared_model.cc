@@ -57,7 +57,7 @@ void PreparedModel::ask_ahead(const ReadModel& model) const {
     context.user_passes = nullptr;
     context.measured = [&](const Workload& w) -> std::optional<double> {
       db::TeamKey key{to_string(without_extremes(w)), target};
-      if (asked.contains(key)) return measured_seconds(w, place_.target, hub_);
+      if (asked.contains(key)) return configs_.measured(w, place_.target);
       keys.insert(std::move(key));
       return std::nullopt;
     };
@@ -71,7 +71,7 @@ void PreparedModel::ask_ahead(const ReadModel& model) const {
     } catch (const InternalError&) {
     }
     if (keys.empty()) return;
-    const Status answered = hub_.prefetch({keys.begin(), keys.end()});
+    const Status answered = configs_.prefetch({keys.begin(), keys.end()});
     HONE_USER_CHECK(answered.ok()) << message_of(answered);
     asked.merge(keys);
   }
@@ -82,7 +82,7 @@ void PreparedModel::prepare(const ModelBinding& binding, PreparedBinding& out, P
   hooks.left_out = {request_.disabled.begin(), request_.disabled.end()};
   hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_failure_(binding, pass, g, false); };
   ReadModel model = reader_.read(binding);
-  if (request_.team && request_.config != "default") ask_ahead(model);
+  if (request_.team && request_.config != "default" && request_.locked.empty()) ask_ahead(model);
   if (model.growing) out.growth = *model.growth();
   metadata_ = std::move(model.metadata);
   out.graph = hone::prepare(std::move(model), pass_context(out.notes), place_.target, hooks);

@@ -13,7 +13,7 @@ namespace {
 // does in one of the two databases alone.
 #define HONE_HOLDS(TEXT, PART) "replace(" TEXT ", " PART ", '') <> " TEXT
 constexpr Sql kLinePage = {
-    "SELECT w.id, w.text FROM workloads w WHERE (substr(w.text, 1, 200), w.text) >= (substr(?1, 1, 200), ?1) "
+    "SELECT w.id, w.text FROM workloads w WHERE substr(w.text, 1, 200) >= substr(?1, 1, 200) AND w.text >= ?1 "
     "AND EXISTS (SELECT 1 FROM keys k JOIN owners o ON o.id = k.owner JOIN targets g ON g.id = k.target WHERE "
     "k.workload = w.id AND " HONE_SEEN("?3", "?4") " AND (?2 = '' OR " HONE_HOLDS("w.text", "?2") " OR " HONE_HOLDS(
         "g.text", "?2") ")) ORDER BY substr(w.text, 1, 200), w.text LIMIT ?5",

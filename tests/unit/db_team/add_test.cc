@@ -20,7 +20,7 @@ TEST_P(AddToTeam, CountsWhatIsNewAndTakesAllOfItBack) {
   r.sessions = {team_session("s1")};
   r.trials = {team_trial("s1", 0, 2e-3), confirmed(team_trial("s1", 1, 1e-3, "tile=2")),
               failed(team_trial("s1", 2, 1, "tile=3")),
-              disturbed_team_trial(confirmed(team_trial("s1", 3, 1e-3, "tile=4")), 2e-3)};
+              disturbed(confirmed(team_trial("s1", 3, 1e-3, "tile=4")), 2e-3)};
   r.trials[0].missing = "landlock", r.trials[0].features = std::string("\0\x01\xff", 3);
   r.trials[1].machine = MachineState{"ondemand, schedutil", 61.5, std::nullopt, 1800, 1500.25, "thermal"};
   r.trials[1].seconds = r.trials[1].times[0] = r.trials[1].times[2] = 0.1 + 0.2;

@@ -19,7 +19,7 @@ std::string dense(int m, const std::string& dtype = "f32", const std::string& ep
 }
 
 TEST_P(AskTeam, TellsAllOfABest) {
-  TrialRow t = disturbed_team_trial(confirmed(team_trial("s1", 4, 1e-3, "tile=7")), 2e-3);
+  TrialRow t = disturbed(confirmed(team_trial("s1", 4, 1e-3, "tile=7")), 2e-3);
   t.candidate = 2;
   t.missing = "seccomp";
   t.machine = MachineState{"performance", std::nullopt, 70, std::nullopt, 1500, "thermal"};
@@ -58,11 +58,11 @@ TEST_P(AskTeam, TakesTheBestByItsClass) {
   };
   EXPECT_EQ(best("a", {team_trial("a", 0, 1e-3, "t=0"), team_trial("a", 1, 5e-4, "t=1")}), "t=1");
   EXPECT_EQ(best("b", {confirmed(team_trial("b", 0, 2e-3, "t=0")), team_trial("b", 1, 5e-4, "t=1")}), "t=0");
-  EXPECT_EQ(best("c", {disturbed_team_trial(confirmed(team_trial("c", 0, 2e-3, "t=0"))), team_trial("c", 1, 5e-4, "t=1")}), "t=0");
-  EXPECT_EQ(best("d", {disturbed_team_trial(team_trial("d", 0, 1e-4, "t=0")), team_trial("d", 1, 5e-4, "t=1")}), "t=1");
+  EXPECT_EQ(best("c", {disturbed(confirmed(team_trial("c", 0, 2e-3, "t=0"))), team_trial("c", 1, 5e-4, "t=1")}), "t=0");
+  EXPECT_EQ(best("d", {disturbed(team_trial("d", 0, 1e-4, "t=0")), team_trial("d", 1, 5e-4, "t=1")}), "t=1");
   // Disturbed confirmations by their share of the default's time.
-  EXPECT_EQ(best("e", {disturbed_team_trial(confirmed(team_trial("e", 0, 1e-3, "t=0")), 1e-3),
-                       disturbed_team_trial(confirmed(team_trial("e", 1, 2e-3, "t=1")), 8e-3)}),
+  EXPECT_EQ(best("e", {disturbed(confirmed(team_trial("e", 0, 1e-3, "t=0")), 1e-3),
+                       disturbed(confirmed(team_trial("e", 1, 2e-3, "t=1")), 8e-3)}),
             "t=1");
   // The latest confirmation of a config counts, not its best one.
   EXPECT_EQ(best("f", {confirmed(team_trial("f", 0, 1e-3, "t=0")), confirmed(team_trial("f", 1, 3e-3, "t=0")),

@@ -16,7 +16,7 @@ HONE_BOTH_STORES(CoverTeam);
 
 TEST_P(CoverTeam, SumsUpWhatEachOwnerMeasured) {
   RecordSet r;
-  r.trials = {team_trial("s1", 0, 3e-3), disturbed_team_trial(confirmed(team_trial("s1", 1, 2e-3, "tile=2"))),
+  r.trials = {team_trial("s1", 0, 3e-3), disturbed(confirmed(team_trial("s1", 1, 2e-3, "tile=2"))),
               failed(team_trial("s2", 2, 1)), team_trial("s2", 3, 1e-3, "tile=3")};
   r.trials[0].device = "pi/cpu", r.trials[3].in_layout = "other";
   add(r, kAnn);
@@ -103,7 +103,7 @@ TEST_P(CoverTeam, VisitsAllRowsInOrderByOwner) {
 TEST_P(CoverTeam, RemovesATenantWithAllThatFollowsFromItsRows) {
   RecordSet r;
   r.sessions = {team_session("s1")};
-  r.trials = {confirmed(team_trial("s1", 0, 1e-3)), disturbed_team_trial(team_trial("s1", 1, 1e-3)),
+  r.trials = {confirmed(team_trial("s1", 0, 1e-3)), disturbed(team_trial("s1", 1, 1e-3)),
               of_workload(team_trial("s1", 2, 1e-3), dense(5))};
   r.choices = {team_choice("tile=1", "tile=1")};
   r.priors = {team_prior()};

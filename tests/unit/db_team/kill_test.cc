@@ -25,7 +25,7 @@ RecordSet push_of(const std::string& session, int number) {
   for (int i = 0; i < kOfAPush; ++i) {
     r.trials.push_back(team_trial(session, number, 1e-3, "tile=" + std::to_string(number)));
     r.trials.back().candidate = i;
-    if (i == 2) r.trials.back() = disturbed_team_trial(r.trials.back());
+    if (i == 2) r.trials.back() = disturbed(r.trials.back());
   }
   return r;
 }

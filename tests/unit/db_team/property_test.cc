@@ -135,7 +135,7 @@ class Draw {
     t.created_at = kNow - kHour + upto(5);
     t.confirmed = upto(2) == 0;
     if (upto(3) == 0)
-      t = disturbed_team_trial(t, t.confirmed && upto(2) == 0 ? std::optional(1e-3 * (1 + upto(3))) : std::nullopt);
+      t = disturbed(t, t.confirmed && upto(2) == 0 ? std::optional(1e-3 * (1 + upto(3))) : std::nullopt);
     if (upto(8) == 0) return failed(t);
     t.censored = upto(8) == 0;
     return t;

@@ -10,6 +10,7 @@
 #include "db/team/team_store.h"
 #include "tests/fakes/postgres_server.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/unit/db/db_fixture.h"
 
 namespace hone::db {
 
@@ -42,10 +43,6 @@ inline TrialRow team_trial(const std::string& session, int64_t seq, double secon
   return t;
 }
 inline TrialRow confirmed(TrialRow t) { return t.confirmed = true, t; }
-inline TrialRow disturbed_team_trial(TrialRow t, std::optional<double> default_seconds = std::nullopt) {
-  t.disturbed = true, t.default_seconds = default_seconds;
-  return t;
-}
 inline TrialRow failed(TrialRow t) {
   t.status = "build_failed", t.message = "no such instruction";
   t.times.clear(), t.seconds.reset();
