@@ -1,6 +1,7 @@
 #include "db/cli/commands.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -578,8 +579,10 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
     Status (*run)(const Context&);
   };
   std::vector<Command> commands;
+  std::vector<std::string> names;
   const auto add = [&](const char* name, const char* text, Status (*run)(const Context&)) -> CommandLine& {
     CommandLine& command = line.add_command(name, text);
+    names.emplace_back(name);
     commands.push_back({&command, run});
     return command;
   };
@@ -715,6 +718,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   std::vector<const CommandLine*> more;
   for (const MoreCommand& command : hooks.commands) {
     CommandLine& own = line.add_command(command.name, command.text);
+    names.emplace_back(command.name);
     command.add_flags(own);
     more.push_back(&own);
   }
@@ -728,9 +732,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
     for (size_t i = 0; i < more.size(); ++i)
       if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
-    return usage_error(
-        "give one command: best, why, list, stats, export, import, merge, sync, check, train, pack, push, pull, verify "
-        "or diff (--help shows what they do)");
+    return usage_error(fmt::format("give one command: {} (--help shows what they do)", fmt::join(names, ", ")));
   });
 }
 

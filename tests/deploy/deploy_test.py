@@ -21,7 +21,7 @@ class Units(unittest.TestCase):
     units = sorted((DEPLOY / 'systemd').glob('*.service'))
 
     def setUp(self):
-        self.assertEqual(len(self.units), 2)
+        self.assertEqual(len(self.units), 3)
 
     def test_start_programs_with_flags_that_exist(self):
         for unit in self.units:

@@ -16,6 +16,7 @@ struct InitTlsFlags {
   std::vector<std::string> agents;  ///< names of agents
   std::vector<std::string> tuners;  ///< names of tuners, each with a token of its own; none: one for all
   uint16_t port = 0;                ///< of the tracker; 0: 9190, or the port in the folder's files
+  std::string tophub = {};          ///< the URL of a team's tophub; empty: none, or the one in the folder's files
   bool renew = false;               ///< certificates anew, and nothing else
 };
 

@@ -26,6 +26,7 @@
 #include "tuner/cli/whole_text.h"
 #include "tuner/driver/confirm_known.h"
 #include "tuner/driver/measure_tasks.h"
+#include "tuner/driver/missed.h"
 #include "tuner/driver/model_work.h"
 #include "tuner/driver/time_plan.h"
 #include "tuner/driver/tune_model.h"
@@ -38,9 +39,15 @@ namespace {
 // The tasks: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
   if (!f.model.empty()) {
-    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
-        << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
+    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty() && !f.from_tophub)
+        << "--model names its workloads itself: --task, --args, --workload, --tasks and --from-tophub exclude it";
     denormals_for(f.denormals, parse_target(f.target));
+    return std::vector<WeightedWorkload>{};  // they depend on the target
+  }
+  if (f.from_tophub) {
+    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
+        << "--from-tophub names its workloads itself: --task, --args, --workload and --tasks exclude it";
+    HONE_USER_CHECK(!f.confirm) << "--from-tophub searches, --confirm does not: give one of them";
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
   users_of(f, operators);  // for texts of workloads
@@ -114,7 +121,7 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
 void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db,
             const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome,
             const std::vector<WholeModel>& wholes) {
-  if (f.tasks.empty() && f.model.empty()) {
+  if (f.tasks.empty() && f.model.empty() && !f.from_tophub) {
     const TuningTask& task = *tasks[0];
     const ReportContext context{task.workload, target, task.space, db, operator_build_command(f, task.workload)};
     io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context))
@@ -193,6 +200,15 @@ Status check_numbers(const TunerFlags& f) {
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
   return absl::OkStatus();
+}
+
+// The misses that this session leaves: ` (3 for other targets, 1 of unknown operators, 2 later)`; empty: none.
+std::string left_out(const Missed& m) {
+  std::vector<std::string> parts;
+  if (m.other_targets > 0) parts.push_back(fmt::format("{} for other targets", m.other_targets));
+  if (m.unknown > 0) parts.push_back(fmt::format("{} of operators that are not known here", m.unknown));
+  if (m.later > 0) parts.push_back(fmt::format("{} later", m.later));
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
 }
 
 // Measures what is known from elsewhere, and says what became of it; of a model also what it takes now.
@@ -307,6 +323,22 @@ Status tune(const OperatorTable& operators, const TunerFlags& given, const Tuner
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   TeamNews news(f, store->path(), plan, events, io);
   if (f.make_workload) workloads.push_back({f.make_workload(place.target)});
+  if (f.from_tophub) {
+    if (!f.hub) return usage_error("--from-tophub: give the URL of a team's tophub");
+    HONE_ASSIGN_OR_RETURN(Missed missed, missed_workloads(operators, place.target, *f.hub));
+    const std::string others = left_out(missed);
+    if (missed.workloads.empty()) {
+      io.out << (f.json ? "{\"tasks\":[],\"trials\":0}\n"
+                        : fmt::format("nothing to tune: builds miss nothing for {} in {}{}\n", to_string(place.target),
+                                      f.hub->name(), others))
+             << std::flush;
+      return absl::OkStatus();
+    }
+    events.tell(fmt::format("{} workload{} that builds miss in {}{}", missed.workloads.size(),
+                            missed.workloads.size() == 1 ? "" : "s", f.hub->name(), others));
+    if (f.trials > 0 && f.trials < missed.workloads.size()) missed.workloads.resize(f.trials);
+    workloads = std::move(missed.workloads);
+  }
   const std::string target = to_string(place.target);
   HostCores cores(clock);
   FoundPrior prior;

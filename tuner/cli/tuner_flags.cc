@@ -33,7 +33,8 @@ Help tuner_help() {
                       {{"--task NAME", "tune an operator; --list prints all"},
                        {"--args k=v,...", "set its attributes; the others have their defaults"},
                        {"--workload TEXT", "say both in one: dense(m=128,n=768,k=768)"},
-                       {"--tasks FILE", "tune many workloads, one a line, with weights"}},
+                       {"--tasks FILE", "tune many workloads, one a line, with weights"},
+                       {"--from-tophub URL", "tune what builds missed in a team's tophub"}},
                       {"--list"}},
                      {"Search",
                       {{"--seconds S", "end after this time, confirming and reporting included"},
@@ -70,6 +71,15 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
   line.add_option("--tasks", f.tasks,
                   "tune the workloads of a file, one a line with an optional weight: trials go where the weighted "
                   "total gains most");
+  line.add_option_function(
+          "--from-tophub",
+          [&f](const std::string& url) {
+            f.from_tophub = true;
+            f.team_flags.url = url;
+          },
+          "tune the workloads that builds asked this team's tophub for in vain, those with the most to gain first; "
+          "also --tophub URL")
+      .type_name("URL");
   line.add_option("--model", f.model,
                   "tune the layers of a model: trials go where the model gains most; ends when the gains do")
       .type_name("MODEL.onnx|MODEL.tflite");

@@ -89,7 +89,8 @@ std::optional<ConfirmedTask> confirmed_task(const Known& known, const TuningTask
 StatusOr<Confirmations> confirm_known(const std::vector<WeightedWorkload>& workloads, const TuneServices& services,
                                       PhaseLine& phase) {
   const Target& target = services.place.target;
-  HONE_ASSIGN_OR_RETURN(const std::vector<Known> known, known_elsewhere(workloads, target, services.store));
+  HONE_ASSIGN_OR_RETURN(const std::vector<Known> known,
+                        known_elsewhere(workloads, target, services.store, services.request.team));
   Confirmations out;
   out.known = known.size();
   TuneRequest request = services.request;
@@ -98,7 +99,7 @@ StatusOr<Confirmations> confirm_known(const std::vector<WeightedWorkload>& workl
   const std::function<std::unique_ptr<Progress>()> no_progress = [] { return std::make_unique<NoProgress>(); };
   const TuneServices quiet{services.operators,  request,        silent,         no_progress,
                            services.interrupts, services.place, services.store, services.cores,
-                           services.clock,      services.plan,  services.prior};
+                           services.clock,      services.plan,  services.prior, services.pusher};
   phase.begin("confirming configs known elsewhere beside the defaults");
   for (size_t i = 0; i < known.size(); ++i) {
     if (services.interrupts && services.interrupts() > 0) out.interrupted = true;

@@ -133,7 +133,7 @@ SessionOptions session_options(const TuneRequest& f, size_t devices, size_t task
                                const std::vector<WeightedWorkload>& model) {
   SessionOptions o;
   o.devices = devices;
-  o.trials = f.trials > 0 ? f.trials : f.model.empty() ? kTrials : kModelTrials * tasks;
+  o.trials = f.trials > 0 ? f.trials : f.model.empty() && !f.from_tophub ? kTrials : kModelTrials * tasks;
   o.is_model = !f.model.empty();
   o.seconds = f.seconds;
   o.stop_after = f.stop_after;

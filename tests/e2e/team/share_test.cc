@@ -127,6 +127,34 @@ TEST_F(Sharing, OneTunesAndAllBuild) {
   EXPECT_THAT(built.err, HasSubstr("; its answers of "));
 }
 
+// The misses of builds are tuned, and are missed no more.
+TEST_F(Sharing, MissesAreTuned) {
+  const Output before = build("bob");
+  EXPECT_THAT(config_line(before), StartsWith("config: default"));
+  const Words from = {"tuner",
+                      "--from-tophub=https://" + address_,
+                      "--trials=6",
+                      "--repeat=2",
+                      "--min-repeat-ms=0.2",
+                      "--tls-ca=" + path("ca"),
+                      "--token-file=" + path("ann"),
+                      "--db=" + path("night.db")};
+  const Output tuned = run(from);
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_THAT(tuned.err, HasSubstr("1 workload that builds miss in https://" + address_));
+  EXPECT_THAT(tuned.err, HasSubstr(" went to https://" + address_ + "\n"));
+  const Output again = run(from);
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, StartsWith("nothing to tune: builds miss nothing for llvm "));
+  setenv("HONE_TOPHUB_REFRESH", "0", 1);
+  const Output after = build("bob");
+  unsetenv("HONE_TOPHUB_REFRESH");
+  EXPECT_THAT(config_line(after), EndsWith(" from https://" + address_ + " (tuner ann); elsewhere"));
+  Words both = from;
+  both.push_back("--task=dense");
+  EXPECT_THAT(expect_refused(2, both), HasSubstr("--from-tophub names its workloads itself"));
+}
+
 TEST_F(Sharing, AnUnknownTokenEndsABuild) {
   const Output built = build("eve");
   EXPECT_EQ(built.code, 2) << built.err;

@@ -161,6 +161,25 @@ TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   for (const char* who : {"tuner-ann", "tuner-ben", "tuner-eve"}) EXPECT_EQ(ask(tracker, who).code, 0) << who;
 }
 
+TEST_F(InitTls, TheTeamsTophubIsInEachFileAndStays) {
+  const std::string url = "https://lab.example:9200";
+  const Output made = init("--host lab.example --tuner ann --tophub " + url);
+  ASSERT_EQ(made.code, 0) << made.text;
+  EXPECT_THAT(made.text, HasSubstr("\ntophub serve --listen 0.0.0.0:9200 "));
+  ASSERT_EQ(init("--tuner ben").code, 0);
+  ASSERT_EQ(init("--renew").code, 0);
+  for (const char* name : {"admin", "ann", "ben"}) {
+    const auto fleet = wire::load_fleet_file(path(name + std::string(".hone")));
+    ASSERT_TRUE(fleet.ok()) << fleet.status();
+    EXPECT_EQ(fleet->tophub, url) << name;
+  }
+  for (const char* bad : {"http://lab.example:9200", "lab.example", "https://ann:secret@lab.example"}) {
+    const Output refused = run("init-tls " + folder_.path() + "/other --tophub " + bad);
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_THAT(refused.text, testing::AllOf(HasSubstr("--tophub"), testing::Not(HasSubstr("secret")))) << bad;
+  }
+}
+
 TEST_F(InitTls, EachHasOneFileThatLetsItIn) {
   ASSERT_EQ(init("--host localhost --port 7000 --agent lab1 --tuner ann").code, 0);
   ASSERT_EQ(init("--tuner ben").code, 0);

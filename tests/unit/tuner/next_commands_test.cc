@@ -53,7 +53,8 @@ struct NextCommands : testing::Test {
 };
 
 // Flags of operators' tuning, and flags that only print.
-const std::set<std::string> kNotOfModels = {"--task", "--args", "--workload", "--tasks", "--list", "--print-tasks"};
+const std::set<std::string> kNotOfModels = {"--task", "--args",        "--workload",   "--tasks",
+                                            "--list", "--print-tasks", "--from-tophub"};
 
 TEST_F(NextCommands, ToGoOnHasEveryFlagButFresh) {
   const std::vector<std::string> given = give_all_but(kNotOfModels);
