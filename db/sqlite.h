@@ -187,4 +187,20 @@ class Transaction {
   Database* db_;
 };
 
+/// BEGIN, until it is destroyed: reads in it see one state of the file, and take its lock once. Reads are what they are
+/// without it where it cannot begin.
+class ReadTransaction {
+ public:
+  explicit ReadTransaction(Database& db) : db_(db), has_begun_(db.execute("BEGIN").ok()) {}
+  ~ReadTransaction() {
+    if (has_begun_) (void)db_.execute("COMMIT");
+  }
+  ReadTransaction(const ReadTransaction&) = delete;
+  ReadTransaction& operator=(const ReadTransaction&) = delete;
+
+ private:
+  Database& db_;
+  const bool has_begun_;
+};
+
 }  // namespace hone::db

@@ -120,6 +120,7 @@ AnswerCache::~AnswerCache() = default;
 
 void AnswerCache::use_memory() {
   is_file_ = false;
+  left_ = std::move(db_);
   StatusOr<std::unique_ptr<Database>> db = open_cache("cache of answers", OpenMode::kMemory);
   db_ = db.ok() ? *std::move(db) : nullptr;
 }
@@ -133,6 +134,12 @@ void AnswerCache::guarded(const F& f) {
     log::debug("{}", message_of(done));
     use_memory();
   }
+}
+
+void AnswerCache::read_at_once(const std::function<void()>& reads) {
+  if (!db_) return reads();
+  const ReadTransaction transaction(*db_);
+  reads();
 }
 
 std::optional<int64_t> AnswerCache::asked(const TeamKey& key) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ class AnswerCache {
   explicit AnswerCache(const std::string& path);
   ~AnswerCache();
 
+  /// Calls that only read, in one read of the file: hundreds of them take its lock once.
+  void read_at_once(const std::function<void()>& reads);
   /// When a key was asked for last; null: never. Unix time in ms, as all times here.
   std::optional<int64_t> asked(const TeamKey& key);
   /// The answer about a workload, null where nothing was at `since` or later.
@@ -61,7 +64,8 @@ class AnswerCache {
   void guarded(const F& f);
   void use_memory();
 
-  std::unique_ptr<Database> db_;  // null: not even memory
+  std::unique_ptr<Database> db_;    // null: not even memory
+  std::unique_ptr<Database> left_;  // a file that failed: a read of it may be going on
   bool is_file_ = false;
 };
 

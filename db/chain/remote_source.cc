@@ -45,8 +45,10 @@ class RemoteSource final : public Source {
   Status prefetch(const std::vector<TeamKey>& keys) override {
     std::vector<TeamKey> wanted;
     std::set<TeamKey> seen;
-    for (const TeamKey& key : keys)
-      if (!known_.contains(key) && seen.insert(key).second && !take_cached(key, fresh_since())) wanted.push_back(key);
+    cache_.read_at_once([&] {
+      for (const TeamKey& key : keys)
+        if (!known_.contains(key) && seen.insert(key).second && !take_cached(key, fresh_since())) wanted.push_back(key);
+    });
     for (size_t begin = 0; begin < wanted.size(); begin += kMostTeamKeys) {
       const size_t end = std::min(wanted.size(), begin + kMostTeamKeys);
       HONE_RETURN_IF_ERROR(ask(
