@@ -32,8 +32,8 @@ const db::TrialRow* trial_of(const std::string& config, const std::vector<db::Tr
 
 // Those of `workloads` whose best is from elsewhere, the dearest first.
 StatusOr<std::vector<Known>> known_elsewhere(const std::vector<WeightedWorkload>& workloads, const Target& target,
-                                             db::Store& store) {
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> all, db::TopHub::open(db::usual_hub(store.path())));
+                                             db::Store& store, const std::shared_ptr<db::Source>& team) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> all, db::TopHub::open(db::usual_hub(store.path(), team)));
   db::HubOptions own_file;
   own_file.db_file = store.path();
   own_file.packages_dir = "";
