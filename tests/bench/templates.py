@@ -31,7 +31,7 @@ BENCH = BUILD / "bin" / "bench_candidates"
 
 
 def costs(row):
-    """Microseconds of a config: in Python; of the same steps in the tuner; of Hone's own; the last two with lowering."""
+    """Microseconds of a config: in Python; of the same steps in the tuner, and of Hone's own, both with lowering."""
     make, workload = ROWS[row]
     space = make()._space("llvm", 2, is_here=True)
     definition = json.loads(space.answer(json.dumps({"target": space.target})))["definition"]

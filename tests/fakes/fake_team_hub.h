@@ -17,7 +17,7 @@ class FakeTeamHub : public RemoteHub {
   std::vector<PriorRow> priors;
   Status failure;                   ///< of each call; ok: none
   std::string owner = "tuner ann";  ///< who it takes the asker for
-  std::string url = "https://hub:9192";
+  std::string url = "https://hub:9200";
   std::vector<TeamQuery> asked;
   int priors_asked = 0;
   std::vector<RecordSet> pushed;

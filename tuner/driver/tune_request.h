@@ -18,7 +18,7 @@ namespace hone {
 
 /// Asks for a model, as ModelRequest has it (with a file of ranges at quantize.calibrate); without one, for operators.
 struct TuneRequest : ModelRequest, OperatorRequest {
-  std::string tasks;                   ///< a file of many operators
+  std::string tasks;  ///< a file of many operators
   /// The workloads that builds asked the team's tophub for in vain, those for the target of the place that measures.
   bool from_tophub = false;
   int threads = 0;                     ///< 0: as the target says

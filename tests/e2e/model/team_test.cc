@@ -100,7 +100,7 @@ TEST_F(TeamBuild, TakesWhatTheTeamHas) {
   EXPECT_THAT(said, testing::ContainsRegex("configs: [0-9]+ best"));
   EXPECT_THAT(said, Not(HasSubstr("--min-confidence")));
   // And without it, from the cache.
-  hub->failure = absl::UnavailableError("https://hub:9192 does not answer");
+  hub->failure = absl::UnavailableError("https://hub:9200 does not answer");
   ASSERT_TRUE(build().ok()) << said;
   EXPECT_THAT(said, testing::ContainsRegex("configs: [0-9]+ best"));
 }
@@ -116,7 +116,7 @@ TEST_F(TeamBuild, LessThanIsAskedForIsCounted) {
 }
 
 TEST_F(TeamBuild, NoPermissionEndsIt) {
-  hub->failure = absl::PermissionDeniedError("https://hub:9192 does not know this token");
+  hub->failure = absl::PermissionDeniedError("https://hub:9200 does not know this token");
   std::string told;
   try {
     told = message_of(build());
@@ -127,7 +127,7 @@ TEST_F(TeamBuild, NoPermissionEndsIt) {
 }
 
 TEST_F(TeamBuild, NobodyThereIsNoHindrance) {
-  hub->failure = absl::UnavailableError("https://hub:9192 does not answer");
+  hub->failure = absl::UnavailableError("https://hub:9200 does not answer");
   EXPECT_TRUE(build().ok()) << said;
   EXPECT_EQ(hub->asked.size(), 1U) << "nor asked again for each layer";
 }

@@ -1,4 +1,4 @@
-"""Two of Hone's own templates for CPUs, written in Python with the same knobs: same_templates_test.py compares them, and
+"""Two of Hone's own templates for CPUs, written in Python with the same knobs: same_templates_test.py compares them,
 tests/bench/templates.py times them. Left out are parts that other shapes and types need, `split_k` and the other
 algorithms of conv2d."""
 

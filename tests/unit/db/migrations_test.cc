@@ -78,7 +78,7 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       EXPECT_EQ(*(*store)->choices().find(kDense, "cuda", "none", "none"), std::nullopt);
       EXPECT_EQ((*store)->definitions().list()->size(), version >= 8 ? 1u : 0u);
       EXPECT_EQ(*(*store)->definitions().find("none", "kernel"), std::nullopt);
-      EXPECT_EQ(*Outbox(**store).count("https://hub:9192"), version >= 9 ? 2 : 0);
+      EXPECT_EQ(*Outbox(**store).count("https://hub:9200"), version >= 9 ? 2 : 0);
       EXPECT_EQ(*(*store)->foreign().count(), version >= 3 ? 1 : 0);
       EXPECT_EQ((*store)->foreign().list("dense")->size(), version >= 3 ? 1u : 0u);
     }
@@ -131,7 +131,7 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
                 (DefinitionRow{"f72f2f84e190448f39b70579826e7d3b", "operator",
                                "y[i, j] = x[i, j] * rsqrt(mean(x[i, k] * x[i, k]))"}));
     }
-    EXPECT_EQ(*Outbox(*store).count("https://hub:9192"), version >= 9 ? 2 : 0) << "the outbox came with version 9";
+    EXPECT_EQ(*Outbox(*store).count("https://hub:9200"), version >= 9 ? 2 : 0) << "the outbox came with version 9";
     EXPECT_EQ(*check_store(*store), std::vector<std::string>()) << "its keys are of the grammar";
     ASSERT_EQ(store->priors().list()->size(), version >= 3 ? 1u : 0u) << "priors came with version 3";
     ASSERT_EQ(store->foreign().list()->size(), version >= 3 ? 1u : 0u) << "and so did foreign records";

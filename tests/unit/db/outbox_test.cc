@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr char kHub[] = "https://hub:9192";
+constexpr char kHub[] = "https://hub:9200";
 
 // Stores trials and notes them, as a session with --tophub does.
 void store_and_note(Store& store, const std::vector<TrialRow>& trials) {

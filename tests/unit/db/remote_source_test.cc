@@ -54,7 +54,7 @@ class CapturedWarnings {
 struct Reader {
   TempFolder folder;
   std::shared_ptr<FakeTeamHub> hub = std::make_shared<FakeTeamHub>();
-  RemoteSourceOptions options{remote_cache_path(folder / "cache", "https://hub:9192", "")};
+  RemoteSourceOptions options{remote_cache_path(folder / "cache", "https://hub:9200", "")};
   HubOptions files;
   int64_t now = 1'700'000'000'000;
 
@@ -133,7 +133,7 @@ TEST(RemoteSource, TheReadersOwnRowsThenThoseThatItTrustsThenOthers) {
   EXPECT_EQ(answer.row->config, "tile=4");
   EXPECT_EQ(answer.owner, "tuner ann");
   EXPECT_EQ(answer.confidence, Confidence::kElsewhere) << "it is provisional";
-  EXPECT_THAT(answer.describe(), testing::EndsWith(" from https://hub:9192 (tuner ann)"));
+  EXPECT_THAT(answer.describe(), testing::EndsWith(" from https://hub:9200 (tuner ann)"));
   reader.options.ask_again_ms = 0;
   reader.hub->bests.pop_back();
   answer = reader.best();
@@ -159,7 +159,7 @@ TEST(RemoteSource, LessThanIsAskedForIsHeldBack) {
   LookupAnswer answer = reader.best();
   EXPECT_FALSE(answer.row);
   EXPECT_EQ(answer.held_back_confidence, Confidence::kElsewhere);
-  EXPECT_THAT(answer.held_back, HasSubstr("from https://hub:9192 (tuner eve)"));
+  EXPECT_THAT(answer.held_back, HasSubstr("from https://hub:9200 (tuner eve)"));
   // A row behind it may be enough.
   reader.options.ask_again_ms = 0;
   reader.options.trusted = {"tuner bob"};
@@ -190,7 +190,7 @@ TEST(RemoteSource, WorksFromTheCacheWhereNobodyAnswers) {
   Reader reader;
   reader.hub->bests = {team_best("tuner ann", 1e-3, "tile=2")};
   EXPECT_EQ(reader.best().row->config, "tile=2");
-  reader.hub->failure = absl::UnavailableError("https://hub:9192 does not answer");
+  reader.hub->failure = absl::UnavailableError("https://hub:9200 does not answer");
   reader.now += 3 * 86'400'000;
   auto hub = reader.open();
   const CapturedWarnings log;
@@ -200,17 +200,17 @@ TEST(RemoteSource, WorksFromTheCacheWhereNobodyAnswers) {
   EXPECT_EQ(answer.confidence, Confidence::kTrusted) << "the tenant is remembered";
   EXPECT_FALSE(hub->best(Reader::query("dense(m=1,n=2,k=3,dtype=f32,epilogue=none)"))->row);
   const std::string said = log.text();
-  EXPECT_THAT(said, HasSubstr("https://hub:9192 does not answer; its answers of 3 days ago are taken"));
+  EXPECT_THAT(said, HasSubstr("https://hub:9200 does not answer; its answers of 3 days ago are taken"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
   EXPECT_THAT(reader.hub->asked, SizeIs(2)) << "one try, once it is known to be gone";
 }
 
 TEST(RemoteSource, WithoutAnAnswerAndACacheTheOthersAnswer) {
   Reader reader;
-  reader.hub->failure = absl::DeadlineExceededError("https://hub:9192 is slow");
+  reader.hub->failure = absl::DeadlineExceededError("https://hub:9200 is slow");
   const CapturedWarnings log;
   EXPECT_FALSE(reader.best().row);
-  EXPECT_THAT(log.text(), HasSubstr("https://hub:9192 is slow; left out of the lookup"));
+  EXPECT_THAT(log.text(), HasSubstr("https://hub:9200 is slow; left out of the lookup"));
 }
 
 TEST(RemoteSource, WhatTheUserCanMendStopsHim) {

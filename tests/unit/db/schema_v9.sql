@@ -127,12 +127,12 @@ CREATE TABLE unsent_trials (
   hub TEXT NOT NULL, trial INTEGER NOT NULL REFERENCES trials (id),
   PRIMARY KEY (hub, trial)
 );
-INSERT INTO unsent_trials VALUES('https://hub:9192',2);
+INSERT INTO unsent_trials VALUES('https://hub:9200',2);
 CREATE TABLE unsent_choices (
   hub TEXT NOT NULL, choice INTEGER NOT NULL REFERENCES choices (id),
   PRIMARY KEY (hub, choice)
 );
-INSERT INTO unsent_choices VALUES('https://hub:9192',1);
+INSERT INTO unsent_choices VALUES('https://hub:9200',1);
 CREATE INDEX trials_by_key ON trials (key);
 CREATE INDEX trials_by_time ON trials (key, confirmed DESC, seconds) WHERE status = 'ok' AND censored = 0;
 CREATE INDEX trials_confirmed ON trials (key, config, created_at) WHERE status = 'ok' AND censored = 0 AND confirmed = 1;

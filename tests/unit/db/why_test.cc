@@ -58,7 +58,7 @@ TEST(Why, NamesEveryRowAndItsFate) {
   EXPECT_THAT(c.out,
               HasSubstr("\ntaken     " + c.path + "\n          exact: elsewhere\n          2.00 ms, provisional"));
   EXPECT_THAT(c.out,
-              HasSubstr("\nnot taken https://hub:9192 (tuner eve)\n          exact: a row before it is taken\n"));
+              HasSubstr("\nnot taken https://hub:9200 (tuner eve)\n          exact: a row before it is taken\n"));
   EXPECT_EQ(c.run({"why", kDense, std::string("--target=") + kTarget, "--json"}).text, "");
   std::istringstream lines(c.out);
   std::vector<Json> rows;
@@ -88,16 +88,16 @@ TEST(Sync, SendsWhatWaits) {
   add(*store, trials);
   {
     auto transaction = Transaction::begin(store->database());
-    ASSERT_TRUE(Outbox(*store).note_in_transaction("https://hub:9192", trials).ok());
+    ASSERT_TRUE(Outbox(*store).note_in_transaction("https://hub:9200", trials).ok());
     ASSERT_TRUE(transaction->commit().ok());
   }
   c.hub->failure = absl::UnavailableError("nobody is there");
   const CommandEnd failed = c.run({"sync"});
   EXPECT_EQ(failed.code, kExitDatabase);
-  EXPECT_THAT(failed.text, HasSubstr("1 records still wait for https://hub:9192: nobody is there"));
+  EXPECT_THAT(failed.text, HasSubstr("1 records still wait for https://hub:9200: nobody is there"));
   c.hub->failure = absl::OkStatus();
   EXPECT_EQ(c.run({"sync"}).text, "");
-  EXPECT_EQ(c.out, "https://hub:9192: 1 trials and 0 choices were sent, 0 wait\n");
+  EXPECT_EQ(c.out, "https://hub:9200: 1 trials and 0 choices were sent, 0 wait\n");
   ASSERT_THAT(c.hub->pushed, SizeIs(1));
   EXPECT_EQ(c.run({"sync", "--json"}).text, "");
   EXPECT_EQ(Json::parse(c.out)["trials"], 0);

@@ -72,14 +72,14 @@ TEST_F(FleetFiles, IsReadAsItWasWritten) {
 
 TEST_F(FleetFiles, MayNameTheTeamsTophub) {
   EXPECT_EQ(wire::parse_fleet_file("ann.hone", text())->tophub, "");
-  fleet_.tophub = "https://lab:9192";
-  EXPECT_EQ(wire::parse_fleet_file("ann.hone", text())->tophub, "https://lab:9192");
+  fleet_.tophub = "https://lab:9200";
+  EXPECT_EQ(wire::parse_fleet_file("ann.hone", text())->tophub, "https://lab:9200");
   fleet_.tophub = "https://hub.example/team";
   const wire::FleetFile read = *wire::parse_fleet_file("ann.hone", text());
   EXPECT_TRUE(read.names({"hub.example", 443, ""}));
   EXPECT_TRUE(read.names({"lab", 443, ""}));
   EXPECT_FALSE(read.names({"example", 443, ""}));
-  fleet_.tophub = "lab:9192";
+  fleet_.tophub = "lab:9200";
   EXPECT_THAT(refusal(text()), HasSubstr("not an entry of a fleet file; allowed: for"));
 }
 

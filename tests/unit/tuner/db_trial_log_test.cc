@@ -59,7 +59,7 @@ TEST_F(DbLog, KeepsWhatALostDatabaseWasGivenAndWasNot) {
 
 TEST_F(DbLog, NotesWhatIsConfirmedForTheTeam) {
   int woken = 0;
-  DbTrialLog log(*store_, "https://hub:9192", [&] { ++woken; });
+  DbTrialLog log(*store_, "https://hub:9200", [&] { ++woken; });
   ASSERT_TRUE(log.add(std::vector{row(0), row(1)}).ok());
   EXPECT_EQ(woken, 0) << "nothing is confirmed yet";
   db::TrialRow confirmed = row(2);
@@ -67,7 +67,7 @@ TEST_F(DbLog, NotesWhatIsConfirmedForTheTeam) {
   ASSERT_TRUE(log.add(std::vector{confirmed, row(3)}).ok());
   EXPECT_EQ(woken, 1);
   EXPECT_EQ(*store_->trials().count({}), 4);
-  const db::RecordSet waiting = *db::Outbox(*store_).next("https://hub:9192", 9);
+  const db::RecordSet waiting = *db::Outbox(*store_).next("https://hub:9200", 9);
   ASSERT_EQ(waiting.trials.size(), 1U);
   EXPECT_EQ(waiting.trials[0].seq, 2);
   EXPECT_EQ(waiting.sessions.size(), 1U);
@@ -75,7 +75,7 @@ TEST_F(DbLog, NotesWhatIsConfirmedForTheTeam) {
   db::TrialRow later = row(4);
   later.confirmed = true;
   ASSERT_TRUE(log_->add(std::vector{later}).ok());
-  EXPECT_EQ(*db::Outbox(*store_).count("https://hub:9192"), 1);
+  EXPECT_EQ(*db::Outbox(*store_).count("https://hub:9200"), 1);
 }
 
 TEST_F(DbLog, SaysThatTheFolderIsGoneToo) {

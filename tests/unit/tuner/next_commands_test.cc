@@ -91,8 +91,8 @@ TEST_F(NextCommands, ToBuildAModelHasWhatTensorcTakes) {
 
 TEST_F(NextCommands, ToSendWhatWaitsHasTheCredentials) {
   f.credentials.token = "a token", f.credentials.ca = "ca.pem";
-  EXPECT_EQ(sync_command(f, "https://lab:9192", "own.db"),
-            "tophub sync --tophub https://lab:9192 --tls-ca ca.pem --token-file 'a token' --db own.db");
+  EXPECT_EQ(sync_command(f, "https://lab:9200", "own.db"),
+            "tophub sync --tophub https://lab:9200 --tls-ca ca.pem --token-file 'a token' --db own.db");
 }
 
 TEST_F(NextCommands, ToBuildAnOperatorAreOfThePlaceWhereItWasTuned) {
