@@ -40,6 +40,12 @@
   "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
   "b.seconds / coalesce(d.default_s, 1)"
 
+// Whether a session that ran on this file, which has batches here, has a trial of this config (user's tophub).
+#define HONE_TRIED_HERE(WORKLOAD, TARGET, SPACE, CONFIG)                                                              \
+  "EXISTS (SELECT 1 FROM keys k JOIN trials t ON t.key = k.id WHERE k.workload = " WORKLOAD " AND k.target = " TARGET \
+  " AND k.space = " SPACE " AND t.config = " CONFIG                                                                   \
+  " AND EXISTS (SELECT 1 FROM batches WHERE batches.session = t.session))"
+
 // Whether an incoming choice or prior takes the place of the stored one of TABLE: the later one stays, of the same time
 // the one with the greater TIE. PAST: a parameter that is 1 where its date is none of the future; LATEST: the latest
 // date that is believed now. One of the future displaces none, and gives way to any.
