@@ -7,29 +7,26 @@
 // NOLINTBEGIN(bugprone-macro-parentheses): texts
 #define HONE_USABLE(T) T ".status = 'ok' AND " T ".censored = 0 AND " T ".seconds >= 1e-9"
 #define HONE_DISTURBED(T) "EXISTS (SELECT 1 FROM disturbed_trials WHERE trial = " T ".id)"
-// No later confirmation of the config of `t`, among those for which OF_ITS_KIND holds; ties are broken by values that
-// do not depend on the order of insertion.
-#define HONE_LATEST(OF_ITS_KIND)                                                                         \
-  " AND NOT EXISTS (SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND " \
-  "later.confirmed = 1 "                                                                                 \
-  "AND " HONE_USABLE("later") " AND " OF_ITS_KIND                                                        \
-                              " AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))"
-#define HONE_QUIET_TRIAL(K, CONFIRMED, LATEST)                                                                  \
-  "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
-                                                                         " AND NOT " HONE_DISTURBED("t") LATEST \
-      " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
-// Sorts by the time as a share of the default's beside it; rows without one come last.
-#define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
-  "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
-  " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \
-                           " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, " \
-                           "t.config, t.id LIMIT 1)"
+// The confirmations `c` of key `K` for which OF_ITS_KIND holds, the latest of each config in place 1; ties are broken
+// by values that do not depend on the order of insertion. Numbered in one pass: whoever brings many confirmations of
+// one config must not keep all writers waiting while each is compared with each.
+#define HONE_CONFIRMATIONS(K, OF_ITS_KIND) \
+  "(SELECT c.id, c.config, c.seconds, c.created_at, row_number() OVER (PARTITION BY c.config ORDER BY c.created_at "   \
+  "DESC, c.seconds, c.id DESC) AS place FROM trials c WHERE c.key = " K " AND " HONE_USABLE("c") " AND c.confirmed = " \
+                                                                                                 "1 AND " OF_ITS_KIND ")"
+#define HONE_QUIET_ORDER " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
+// By the time as a share of the default's beside it; rows without one come last.
+#define HONE_DISTURBED_ORDER \
+  " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, t.config, t.id LIMIT 1)"
 // The id of the trial that is the best of key `K`, else LAST. Each class is looked at only where those before it are
 // empty.
 #define HONE_BEST_TRIAL_OF(K, LAST, PLAUSIBLE) \
-  "coalesce(" HONE_QUIET_TRIAL(K, "1", PLAUSIBLE(K) HONE_LATEST("NOT " HONE_DISTURBED("later"))) ", " \
-  HONE_DISTURBED_TRIAL(K, "1", PLAUSIBLE(K) HONE_LATEST(HONE_DISTURBED("later"))) ", " \
-  HONE_QUIET_TRIAL(K, "0", "") ", " HONE_DISTURBED_TRIAL(K, "0", "") ", " LAST ")"
+  "coalesce((SELECT t.id FROM " HONE_CONFIRMATIONS(K, "NOT " HONE_DISTURBED("c")) " t WHERE t.place = 1" PLAUSIBLE( \
+      K) HONE_QUIET_ORDER ", (SELECT t.id FROM " HONE_CONFIRMATIONS(K, HONE_DISTURBED("c")) " t JOIN "              \
+  "disturbed_trials d ON d.trial = t.id WHERE t.place = 1" PLAUSIBLE(K) HONE_DISTURBED_ORDER                        \
+  ", (SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = 0 AND NOT "          \
+  HONE_DISTURBED("t") HONE_QUIET_ORDER ", (SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id "    \
+  "WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = 0" HONE_DISTURBED_ORDER ", " LAST ")"
 
 // Brings the best of key ?1 up to date.
 #define HONE_OFFER_BEST(PLAUSIBLE) \
@@ -42,6 +39,12 @@
 #define HONE_BEST_ORDER                                                                  \
   "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
   "b.seconds / coalesce(d.default_s, 1)"
+
+// Whether a session that ran on this file, which has batches here, has a trial of this config (user's tophub).
+#define HONE_TRIED_HERE(WORKLOAD, TARGET, SPACE, CONFIG)                                                              \
+  "EXISTS (SELECT 1 FROM keys k JOIN trials t ON t.key = k.id WHERE k.workload = " WORKLOAD " AND k.target = " TARGET \
+  " AND k.space = " SPACE " AND t.config = " CONFIG                                                                   \
+  " AND EXISTS (SELECT 1 FROM batches WHERE batches.session = t.session))"
 
 // Whether an incoming choice or prior takes the place of the stored one of TABLE: the later one stays, of the same time
 // the one with the greater TIE. PAST: a parameter that is 1 where its date is none of the future; LATEST: the latest

@@ -76,8 +76,11 @@ std::set<std::string> words_of(const std::string& text) {
 void sort_by_likeness(std::vector<std::string>& targets, const std::string& target) {
   const std::set<std::string> wanted = words_of(target);
   std::map<std::string, size_t> in_common;
-  for (const std::string& text : targets)
-    for (size_t& n = in_common[text]; const std::string& word : words_of(text)) n += wanted.count(word);
+  for (const std::string& text : targets) {
+    const auto [place, is_new] = in_common.try_emplace(text, 0);
+    if (!is_new) continue;  // several sources know it
+    for (const std::string& word : words_of(text)) place->second += wanted.count(word);
+  }
   targets.clear();
   for (const auto& [text, n] : in_common) targets.push_back(text);
   std::stable_sort(targets.begin(), targets.end(),

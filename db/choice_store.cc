@@ -63,6 +63,13 @@ StatusOr<std::optional<ChoiceRow>> ChoiceStore::find(const std::string& workload
   return row ? std::optional(read_choice(q)) : std::nullopt;
 }
 
+StatusOr<bool> ChoiceStore::was_tried_here(const ChoiceRow& c) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT " HONE_TRIED_HERE("?1", "?2", "?3", "?4")));
+  HONE_RETURN_IF_ERROR(q.bind(c.workload, c.target, c.space, c.config));
+  HONE_RETURN_IF_ERROR(q.step().status());
+  return q.integer(0) != 0;
+}
+
 StatusOr<std::vector<ChoiceRow>> ChoiceStore::list(bool in_effect) const {
   HONE_ASSIGN_OR_RETURN(
       Statement q,

@@ -24,6 +24,8 @@ class ChoiceStore {
   StatusOr<bool> put(const ChoiceRow& choice, int64_t now_ms = 0);
   StatusOr<bool> put_in_transaction(const ChoiceRow& choice, int64_t now_ms = 0);
 
+  /// Whether a session that ran on this very file has tried its config: nothing tells an import's choices but that.
+  StatusOr<bool> was_tried_here(const ChoiceRow& choice) const;
   StatusOr<std::optional<ChoiceRow>> find(const std::string& workload, const std::string& target,
                                           const std::string& space, const std::string& instead_of) const;
   /// By workload, target, space and best; with `in_effect` only those whose `instead_of` is the best here.

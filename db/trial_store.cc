@@ -248,12 +248,12 @@ StatusOr<std::vector<TrialRow>> TrialStore::list(const TrialFilter& filter) cons
   }
 }
 
-StatusOr<std::vector<TrialRow>> TrialStore::unsent(const std::string& hub, size_t most) const {
+StatusOr<std::vector<TrialRow>> TrialStore::unsent(const std::string& hub, size_t most, size_t skip) const {
   HONE_ASSIGN_OR_RETURN(
       Statement q, db_.cached("SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
                               " WHERE t.id IN (SELECT trial FROM unsent_trials WHERE hub = ?1 ORDER BY trial LIMIT "
-                              "?2) ORDER BY t.id"));
-  HONE_RETURN_IF_ERROR(q.bind(hub, most));
+                              "?2 OFFSET ?3) ORDER BY t.id"));
+  HONE_RETURN_IF_ERROR(q.bind(hub, most, skip));
   std::vector<TrialRow> trials;
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());

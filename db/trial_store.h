@@ -42,8 +42,8 @@ class TrialStore {
   /// The matching trials in the order in which they were stored.
   StatusOr<std::vector<TrialRow>> list(const TrialFilter& filter) const;
   StatusOr<int64_t> count(const TrialFilter& filter) const;
-  /// The first `most` trials that the outbox has for `hub` (chain/outbox.h), in that order.
-  StatusOr<std::vector<TrialRow>> unsent(const std::string& hub, size_t most) const;
+  /// At most `most` trials that the outbox has for `hub` (chain/outbox.h), behind the first `skip`, in that order.
+  StatusOr<std::vector<TrialRow>> unsent(const std::string& hub, size_t most, size_t skip) const;
   /// How many groups of one workload, one target of `target_kind` and one model of device have at least `least` trials.
   StatusOr<int64_t> count_groups(const std::string& target_kind, int64_t least) const;
   /// Calls `visit` for every trial sorted by workload, target, created_at and identity (the order of an export).

@@ -59,7 +59,9 @@ class FileSource final : public Source {
     HONE_ASSIGN_OR_RETURN(std::optional<ChoiceRow> choice,
                           store->choices().find(best.workload, best.target, best.space, best.config));
     if (!choice) return std::nullopt;
-    return FoundChoice{*std::move(choice), kind_ == SourceFile::kTophub ? Trust::kHere : trust_};
+    if (kind_ != SourceFile::kTophub) return FoundChoice{*std::move(choice), trust_};
+    HONE_ASSIGN_OR_RETURN(const bool is_of_here, store->choices().was_tried_here(*choice));
+    return FoundChoice{*std::move(choice), is_of_here ? Trust::kHere : trust_};
   }
 
   StatusOr<std::optional<PriorRow>> prior(const std::string& target_kind, const std::string& schema) override {

@@ -1,9 +1,9 @@
 #include "db/chain/outbox.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/key.h"
+#include "db/best_rule.h"
 
 namespace hone::db {
 namespace {
@@ -56,7 +56,9 @@ Status Outbox::note_all(const std::string& hub) {
     HONE_RETURN_IF_ERROR(trials.run());
     HONE_ASSIGN_OR_RETURN(
         Statement choices,
-        store_.database().prepare("INSERT OR IGNORE INTO unsent_choices (hub, choice) SELECT ?1, id FROM choices"));
+        store_.database().prepare(
+            "INSERT OR IGNORE INTO unsent_choices (hub, choice) SELECT ?1, id FROM choices c WHERE " HONE_TRIED_HERE(
+                "c.workload", "c.target", "c.space", "c.config")));
     HONE_RETURN_IF_ERROR(choices.bind(hub));
     HONE_RETURN_IF_ERROR(choices.run());
   }
@@ -75,9 +77,7 @@ StatusOr<int64_t> Outbox::count(const std::string& hub) const {
 
 StatusOr<RecordSet> Outbox::next(const std::string& hub, size_t most, size_t skip_trials, size_t skip_choices) const {
   RecordSet out;
-  HONE_ASSIGN_OR_RETURN(out.trials, store_.trials().unsent(hub, skip_trials + most));
-  out.trials.erase(out.trials.begin(),
-                   out.trials.begin() + static_cast<std::ptrdiff_t>(std::min(skip_trials, out.trials.size())));
+  HONE_ASSIGN_OR_RETURN(out.trials, store_.trials().unsent(hub, most, skip_trials));
   {
     HONE_ASSIGN_OR_RETURN(
         Statement q,

@@ -133,7 +133,8 @@ class RemoteSource final : public Source {
  private:
   // Errors that the user mends; all others are of a place that is gone, slow, or talks nonsense.
   static bool is_users(const Status& s) {
-    return absl::IsPermissionDenied(s) || absl::IsUnauthenticated(s) || absl::IsInvalidArgument(s);
+    return absl::IsPermissionDenied(s) || absl::IsUnauthenticated(s) || absl::IsInvalidArgument(s) ||
+           absl::IsNotFound(s);
   }
 
   int64_t fresh_since() const { return begun_ - options_.ask_again_ms + 1; }
@@ -211,11 +212,32 @@ class RemoteSource final : public Source {
     for (TeamChoice& choice : said.choices)
       if (WorkloadAnswer* to = check_foreign(choice.row).ok() ? of(choice.row.workload, choice.row.target) : nullptr)
         to->choices.push_back(std::move(choice));
+    const std::set<TeamKey> asked(keys.begin(), keys.end());
+    for (auto& [key, answer] : by_workload) keep_other_targets(key.first, key.second, asked, answer);
     std::vector<AnswerCache::Said> kept;
     for (auto& [key, answer] : by_workload) kept.push_back({key.first, key.second, std::move(answer)});
     cache_.put(keys, kept, begun_);
     for (AnswerCache::Said& s : kept) answers_[{s.workload, s.target_kind}] = std::move(s.answer);
     known_.insert(keys.begin(), keys.end());
+  }
+
+  // It tells of no more targets than are like those that are asked for: what it said of others that were asked for
+  // before stays, until these are asked for again.
+  void keep_other_targets(const std::string& workload, const std::string& kind, const std::set<TeamKey>& asked,
+                          WorkloadAnswer& answer) {
+    std::optional<WorkloadAnswer> before = cache_.answer(workload, kind, 0);
+    if (!before) return;
+    std::map<std::string, bool> stays;  // by target
+    for (const TeamBest& best : answer.bests) stays[best.row.target] = false;
+    const auto does_stay = [&](const std::string& target) {
+      const auto [place, is_new] = stays.try_emplace(target, false);
+      if (is_new) place->second = !asked.contains({workload, target}) && cache_.asked({workload, target});
+      return place->second;
+    };
+    for (TeamBest& best : before->bests)
+      if (does_stay(best.row.target)) answer.bests.push_back(std::move(best));
+    for (TeamChoice& choice : before->choices)
+      if (does_stay(choice.row.target)) answer.choices.push_back(std::move(choice));
   }
 
   // All that is known of a workload: of keys that were asked for, and of workloads near them.

@@ -20,7 +20,7 @@ namespace hone::db {
 namespace {
 
 // Bounds of an answer for one workload. Nobody can push another's best out of it: each owner has its share.
-constexpr size_t kMostTargets = 16;    // other than the key's, the most alike
+constexpr size_t kMostTargets = 16;    // other than the key's, the most alike of each owner
 constexpr size_t kMostOfAnOwner = 32;  // bests on one target: spaces and layouts
 constexpr size_t kMostOfAWorkload = 2048;
 constexpr size_t kMostNearest = 8;     // workloads like a key's
@@ -84,17 +84,20 @@ Candidate read_candidate(const SqlRow& row) {
 }
 
 // The bests of one workload that are told to who asks for `targets`: those on these and on the targets most like
-// them, the first of each owner before the second of any.
+// them, among each owner's own, so that nobody's push out another's; the first of each owner before the second of any.
 std::vector<Candidate> told(std::vector<Candidate> all, const std::set<std::string>& targets) {
-  std::set<std::string> near = targets;
-  for (const std::string& target : targets) {
-    std::vector<std::string> others;
-    for (const Candidate& c : all)
-      if (!targets.contains(c.target)) others.push_back(c.target);
-    sort_by_likeness(others, target);
-    near.insert(others.begin(), others.begin() + static_cast<ptrdiff_t>(std::min(others.size(), kMostTargets)));
-  }
-  std::erase_if(all, [&](const Candidate& c) { return !near.contains(c.target); });
+  std::map<int64_t, std::vector<std::string>> others_of;
+  for (const Candidate& c : all)
+    if (!targets.contains(c.target)) others_of[c.owner].push_back(c.target);
+  std::set<std::pair<int64_t, std::string>> near;
+  for (auto& [owner, others] : others_of)
+    for (const std::string& target : targets) {
+      sort_by_likeness(others, target);
+      for (size_t i = 0; i < std::min(others.size(), kMostTargets); ++i) near.emplace(owner, others[i]);
+    }
+  std::erase_if(all, [&](const Candidate& c) {
+    return !targets.contains(c.target) && !near.contains(std::pair(c.owner, c.target));
+  });
   std::sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) { return a.order() < b.order(); });
   std::map<std::pair<int64_t, std::string>, size_t> of_owner;
   std::vector<std::pair<size_t, size_t>> places;  // rank among its owner's on its target, place in `all`

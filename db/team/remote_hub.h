@@ -11,7 +11,8 @@
 namespace hone::db {
 
 /// Thread-safe. Errors are one line that names the place; Unavailable where it does not answer (in time), which callers
-/// take for "go on without it"; PermissionDenied and InvalidArgument are the user's to mend.
+/// take for "go on without it"; PermissionDenied, NotFound (no tophub is there) and InvalidArgument are the user's to
+/// mend.
 class RemoteHub {
  public:
   virtual ~RemoteHub() = default;
@@ -26,6 +27,7 @@ class RemoteHub {
   /// The prior of this target kind and feature schema.
   virtual StatusOr<std::optional<PriorRow>> prior(const std::string& target_kind, const std::string& schema) = 0;
   /// Adds rows. OK once they are durable there: they need not be sent again. Sending them again changes nothing.
+  /// InvalidArgument: some of these rows are refused, and others may be taken.
   virtual Status push(const RecordSet& records) = 0;
   /// The keys that builds asked for in vain, the most often asked first.
   virtual StatusOr<std::vector<TeamMiss>> misses(const std::string& target_kind, size_t limit) = 0;

@@ -28,9 +28,9 @@ class TeamStore {
 
   /// Answers a query with all that `peer` may see. The bests of each owner follow from that owner's trials alone
   /// (best_store.h; no session ran here, so that the floor of plausible.h alone bounds a confirmation): nobody's row
-  /// hides another's. Bounds for each workload: the key's target and the 16 targets most like it, on each of them 32
-  /// spaces and layouts of an owner; of workloads near a key without any row, 8. InvalidArgument for a key that is not
-  /// canonical.
+  /// hides another's. Bounds for each workload: the key's target and each owner's 16 targets most like it, on each of
+  /// them 32 spaces and layouts of an owner; of workloads near a key without any row, 8. InvalidArgument for a key that
+  /// is not canonical.
   /// A key without a best of exactly its workload and target counts as a miss of `now_ms`, unless the peer hides its
   /// rows. Misses are written within a second: a process that is killed loses those of its last one.
   virtual StatusOr<TeamAnswer> ask(const TeamQuery& query, const TeamPeer& peer, int64_t now_ms) = 0;

@@ -33,11 +33,14 @@ Status status_of(const std::string& name, const http::ClientAnswer& answer) {
     case 200: return absl::OkStatus();
     case 401: return absl::UnauthenticatedError(line);
     case 403: return absl::PermissionDeniedError(line);
+    // These are of what was sent; a session may be another tenant's.
     case 400:
+    case 409:
+    case 413: return absl::InvalidArgumentError(line);
+    // No tophub is there, whatever is sent.
     case 404:
     case 405:
-    case 413:
-    case 421: return absl::InvalidArgumentError(line);
+    case 421: return absl::NotFoundError(line);
     default: return absl::UnavailableError(line);
   }
 }

@@ -37,6 +37,7 @@ int http_status(const Status& status) {
     case absl::StatusCode::kOutOfRange: return 400;
     case absl::StatusCode::kPermissionDenied: return 403;
     case absl::StatusCode::kNotFound: return 404;
+    case absl::StatusCode::kAlreadyExists: return 409;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kResourceExhausted: return 503;
     default: return 500;
@@ -91,7 +92,10 @@ class Hub {
     HONE_ASSIGN_OR_RETURN(const db::RecordSet records,
                           db::parse_records(request.body, "push", {.check_prior = options_.check_prior}));
     const db::TeamPeer peer = peer_of(request.grant);
-    HONE_ASSIGN_OR_RETURN(const db::ExchangeCount added, store_.add(records, peer, options_.now_ms()));
+    const StatusOr<db::ExchangeCount> told = store_.add(records, peer, options_.now_ms());
+    // Who may push may, but not these rows: a client goes on with the others.
+    if (absl::IsPermissionDenied(told.status())) return absl::AlreadyExistsError(message_of(told.status()));
+    HONE_ASSIGN_OR_RETURN(const db::ExchangeCount added, told);
     counts_.pushed(added.trials);
     return json(json_line(OrderedJson{{"tenant", peer.tenant},
                                       {"sessions", added.sessions},

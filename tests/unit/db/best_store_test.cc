@@ -210,6 +210,14 @@ TEST(BestStore, OtherTargetsComeMostAlikeFirst) {
                           "llvm -mtriple=aarch64-linux -mcpu=a72 -threads=4"));
 }
 
+TEST(BestStore, ATargetThatSeveralSourcesKnowIsNoMoreAlike) {
+  const std::string far = "llvm -mtriple=x86_64-linux -mcpu=skylake -threads=8",
+                    near = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8";
+  std::vector<std::string> targets = {far, near, far, far};
+  sort_by_likeness(targets, kTarget);
+  EXPECT_THAT(targets, ElementsAre(near, far));
+}
+
 // The rule of best_store.h, written once more without SQL.
 std::map<std::string, TrialRow> expected_bests(const std::vector<TrialRow>& trials) {
   std::map<std::string, std::vector<TrialRow>> by_key;

@@ -100,10 +100,15 @@ TEST(Outbox, AllThatRanHereCanBeNoted) {
   batch.session = own.session, batch.workload = kDense, batch.target = kTarget, batch.space = "feed1234";
   batch.trials = batch.known = 1, batch.finished = 1'700'000'000'000;
   ASSERT_TRUE(store->trials().add_batch(batch).ok());
+  ASSERT_TRUE(store->choices().put(sample_choice("tile=5", "tile=1")).ok());  // an import
+  ASSERT_TRUE(store->choices().put(sample_choice("tile=3", "tile=5")).ok());
+  TrialRow tried = ok_trial(3, 1e-3, "tile=3");
+  add(*store, {tried});
   ASSERT_TRUE(Outbox(*store).note_all(kHub).ok());
   const RecordSet records = *Outbox(*store).next(kHub, 9);
   ASSERT_THAT(records.trials, SizeIs(1));
   EXPECT_EQ(records.trials[0].config, "tile=1");
+  EXPECT_THAT(records.choices, ElementsAre(sample_choice("tile=3", "tile=5")));
 }
 
 TEST(Pusher, SendsInPartsAndKeepsWhatDoesNotArrive) {
@@ -145,6 +150,20 @@ TEST(Pusher, ARefusedRowHoldsUpNoOther) {
   EXPECT_EQ(pushed.waiting, 1) << "a later service may take it";
   EXPECT_EQ(pushed.why, "trial 42 is not believed");
   EXPECT_EQ(push_unsent(*store, hub)->trials, 0);
+}
+
+// A URL of something else must not be tried row by row.
+TEST(Pusher, WhereNoTophubIsNothingIsTriedAgain) {
+  auto store = memory_store();
+  store_and_note(*store, {confirmed_trial(0, 1e-3, "tile=0"), confirmed_trial(1, 1e-3, "tile=1")});
+  struct Elsewhere : FakeTeamHub {
+    int asked = 0;
+    Status push(const RecordSet&) override { return ++asked, absl::NotFoundError("no such page"); }
+  } hub;
+  const Pushed pushed = *push_unsent(*store, hub);
+  EXPECT_EQ(hub.asked, 1);
+  EXPECT_EQ(pushed.refused, 0);
+  EXPECT_EQ(pushed.waiting, 2);
 }
 
 TEST(Pusher, WorksBesideASession) {

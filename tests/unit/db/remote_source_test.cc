@@ -113,6 +113,30 @@ TEST(RemoteSource, ALookupAsksForWhatIsNotKnownByItself) {
   EXPECT_THAT(reader.hub->asked[0].keys, ElementsAre(TeamKey{kDense, kTarget}));
 }
 
+// Of a workload with many targets it tells those that are like the one that is asked for.
+TEST(RemoteSource, ABuildForAnotherTargetForgetsNothing) {
+  Reader reader;
+  reader.hub->bests = {team_best("tuner ann", 1e-3, "tile=2")};
+  reader.hub->choices = {{sample_choice("tile=22", "tile=2"), "tuner ann"}};
+  EXPECT_EQ(reader.best().row->config, "tile=2");
+  reader.hub->bests = {team_best("tuner ann", 1e-3, "tile=3", true, kDense, kFarAway)};
+  LookupQuery far = Reader::query();
+  far.target = kFarAway;
+  auto hub = reader.open();
+  EXPECT_EQ(hub->best(far)->row->config, "tile=3");
+  EXPECT_EQ(hub->best(Reader::query())->row->config, "tile=2");
+  LookupQuery in_model = Reader::query();
+  in_model.in_model = true;
+  EXPECT_EQ(reader.best(in_model).row->config, "tile=22");
+  EXPECT_EQ(reader.best(far).row->config, "tile=3");
+  EXPECT_THAT(reader.hub->asked, SizeIs(2));
+  // Asked again, it is believed.
+  reader.now += kAskAgainMs;
+  const LookupAnswer answer = reader.best();
+  EXPECT_EQ(answer.row->target, kFarAway);
+  EXPECT_THAT(reader.hub->asked, SizeIs(3));
+}
+
 TEST(RemoteSource, AFileBeforeItAnswersWithoutIt) {
   Reader reader;
   reader.files.db_file = reader.folder / "own.db";
@@ -184,6 +208,31 @@ TEST(RemoteSource, ASessionThatRanOnTheFileConfirmsThere) {
   batch.trials = batch.known = 1, batch.finished = 1'700'000'000'000;
   ASSERT_TRUE(store->trials().add_batch(batch).ok());
   EXPECT_EQ(reader.best().confidence, Confidence::kConfirmed);
+}
+
+// An import can bring a choice beside a best that was confirmed here, of a config that never ran here.
+TEST(RemoteSource, AnImportedChoiceIsNotConfirmedHere) {
+  Reader reader;
+  reader.files.db_file = reader.folder / "own.db";
+  auto store = open_store(reader.files.db_file);
+  const TrialRow own = confirmed_trial(0, 1e-3, "tile=1");
+  add(*store, {own});
+  BatchRow batch;
+  batch.session = own.session, batch.workload = kDense, batch.target = kTarget, batch.space = "feed1234";
+  batch.trials = batch.known = 1, batch.finished = 1'700'000'000'000;
+  ASSERT_TRUE(store->trials().add_batch(batch).ok());
+  ASSERT_TRUE(store->choices().put(sample_choice("tile=66", "tile=1")).ok());
+  LookupQuery query = Reader::query();
+  query.in_model = true;
+  EXPECT_EQ(reader.best(query).row->config, "tile=66");
+  EXPECT_EQ(reader.best(query).confidence, Confidence::kElsewhere);
+  reader.files.least = Confidence::kConfirmed;
+  EXPECT_EQ(reader.best(query).row->config, "tile=1") << "the best itself is enough";
+  EXPECT_EQ(reader.best(query).confidence, Confidence::kConfirmed);
+  // One of a session's own.
+  add(*store, {ok_trial(1, 2e-3, "tile=66")});
+  EXPECT_EQ(reader.best(query).row->config, "tile=66");
+  EXPECT_EQ(reader.best(query).confidence, Confidence::kConfirmed);
 }
 
 TEST(RemoteSource, WorksFromTheCacheWhereNobodyAnswers) {

@@ -1,4 +1,5 @@
 // Adding rows: what counts, what is refused, and whose rows they are.
+#include <chrono>
 #include <thread>
 
 #include "db/plausible.h"
@@ -261,6 +262,18 @@ TEST_P(AddToTeam, IsThereForWhoOpensItAgain) {
   EXPECT_THAT(configs(ask(kAnn)), ElementsAre("tile=1"));
   EXPECT_THAT(misses(), SizeIs(1));
   EXPECT_TRUE(store_->ping().ok());
+}
+
+// Each is slower and later than the one before: compared with each other, they would keep all writers waiting.
+TEST_P(AddToTeam, ManyConfirmationsOfOneConfigHoldUpNobody) {
+  constexpr int kMany = 6000;
+  RecordSet r;
+  for (int i = 0; i < kMany; ++i) r.trials.push_back(confirmed(team_trial("s1", i, 1e-3 * (1 + 1e-4 * i))));
+  add(r, kAnn);
+  const auto begun = std::chrono::steady_clock::now();
+  add({.trials = {confirmed(team_trial("s1", kMany, 1.0))}}, kAnn);
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(3)) << "10 s where each is compared";
+  EXPECT_EQ(ask(kAnn).bests.at(0).row.seconds, 1.0) << "the latest counts";
 }
 
 }  // namespace

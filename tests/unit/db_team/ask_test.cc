@@ -81,6 +81,23 @@ TEST_P(AskTeam, TellsOtherTargetsOfTheKindAlone) {
   EXPECT_THAT(configs(ask(kAnn, {{kTeamDense, kGpu}})), ElementsAre("t=1"));
 }
 
+// Made-up targets, with many spaces or very much like the one that is asked for, push nobody's out of an answer.
+TEST_P(AskTeam, NobodysTargetsPushOutAnothers) {
+  add({.trials = {confirmed(of_workload(team_trial("s1", 0, 1e-3, "tile=1"), kTeamDense, kSkylake))}}, kAnn);
+  RecordSet made_up;
+  for (int i = 0; i < 40; ++i)
+    for (int space = 0; space < 8; ++space) {
+      const std::string target =
+          i % 2 ? "llvm -mcpu=made" + std::to_string(i) : std::string(kZen) + " -mattr=+made" + std::to_string(i);
+      TrialRow t = confirmed(of_workload(team_trial("s2", i * 8 + space, 1e-8, "tile=2"), kTeamDense, target));
+      t.target = to_string(*parse_target_key(target));
+      t.space = "feed000" + std::to_string(space);
+      made_up.trials.push_back(t);
+    }
+  add(made_up, kBob);
+  EXPECT_THAT(configs(ask(kBob)), testing::Contains("tile=1"));
+}
+
 TEST_P(AskTeam, AnswersManyKeysOnceEach) {
   RecordSet r;
   std::vector<TeamKey> keys;

@@ -37,8 +37,8 @@ TEST(HubClient, StatusesHaveMeanings) {
   for (const auto& [line, code] :
        {std::pair{"400 Bad", absl::StatusCode::kInvalidArgument},
         std::pair{"401 Who", absl::StatusCode::kUnauthenticated},
-        std::pair{"403 No", absl::StatusCode::kPermissionDenied},
-        std::pair{"404 None", absl::StatusCode::kInvalidArgument},
+        std::pair{"403 No", absl::StatusCode::kPermissionDenied}, std::pair{"404 None", absl::StatusCode::kNotFound},
+        std::pair{"405 No", absl::StatusCode::kNotFound}, std::pair{"409 Theirs", absl::StatusCode::kInvalidArgument},
         std::pair{"413 Big", absl::StatusCode::kInvalidArgument}, std::pair{"429 Busy", absl::StatusCode::kUnavailable},
         std::pair{"500 Bug", absl::StatusCode::kUnavailable}, std::pair{"503 Busy", absl::StatusCode::kUnavailable},
         std::pair{"500 Worse", absl::StatusCode::kUnavailable}}) {
