@@ -14,6 +14,7 @@
 #include "base/shell_word.h"
 #include "rpc/gate/certificates.h"
 #include "rpc/gate/tokens.h"
+#include "rpc/http/url.h"
 #include "rpc/wire/access/address.h"
 #include "rpc/wire/access/certificate_dates.h"
 #include "rpc/wire/access/fleet_file.h"
@@ -70,6 +71,27 @@ std::vector<std::string> own_hosts() {
   return out;
 }
 
+// The URL as fleet files have it; its host becomes a name of the tracker's certificate.
+Status check_tophub(InitTlsFlags& flags) {
+  if (flags.tophub.empty()) return absl::OkStatus();
+  const auto url = http::Url::parse(flags.tophub);
+  if (!url.ok()) return usage_error("--tophub: " + message_of(url.status()));
+  if (!url->tls)
+    return usage_error(fmt::format("--tophub {}: these files are for TLS; expected https://", url->text()));
+  flags.tophub = url->text();
+  return absl::OkStatus();
+}
+
+void add_host(std::vector<std::string>& hosts, const std::string& host) {
+  if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+}
+
+// `hosts` with that of a tophub.
+std::vector<std::string> with_tophub(std::vector<std::string> hosts, const std::string& tophub) {
+  if (!tophub.empty()) add_host(hosts, http::Url::parse(tophub)->address.host);
+  return hosts;
+}
+
 // A member of the fleet: the certificate, key and token in FILE belong to ROLE NAME.
 struct Peer {
   gate::Role role;
@@ -78,7 +100,7 @@ struct Peer {
 
 // A peer's certificate and token, all it needs in one file, and the line that goes into the tracker's tokens.
 Status add_peer(TlsFolder& folder, const gate::KeyPair& ca, const std::vector<wire::Address>& trackers,
-                const Peer& peer, std::string* tokens) {
+                const std::string& tophub, const Peer& peer, std::string* tokens) {
   const std::string role(name(peer.role));
   HONE_ASSIGN_OR_RETURN(const gate::KeyPair pair, gate::make_certificate(ca, {peer.name, role}));
   HONE_ASSIGN_OR_RETURN(const std::string token, gate::random_token());
@@ -87,17 +109,17 @@ Status add_peer(TlsFolder& folder, const gate::KeyPair& ca, const std::vector<wi
   HONE_RETURN_IF_ERROR(folder.add(peer.file + ".token", token + "\n"));
   HONE_RETURN_IF_ERROR(folder.add(
       fleet_file_of(peer.name),
-      wire::fleet_file_text({role, peer.name, trackers, {ca.certificate, pair.certificate, pair.key, token}})));
+      wire::fleet_file_text({role, peer.name, trackers, {ca.certificate, pair.certificate, pair.key, token}, tophub})));
   *tokens += fmt::format("{} {} {}\n", role, peer.name, token);
   return absl::OkStatus();
 }
 
 Status add_peers(TlsFolder& folder, const gate::KeyPair& ca, const std::vector<wire::Address>& trackers,
-                 const InitTlsFlags& flags, std::string* tokens) {
+                 const std::string& tophub, const InitTlsFlags& flags, std::string* tokens) {
   for (const std::string& tuner : flags.tuners)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kTuner, "tuner-" + tuner, tuner}, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, tophub, {gate::Role::kTuner, "tuner-" + tuner, tuner}, tokens));
   for (const std::string& agent : flags.agents)
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kAgent, "agent-" + agent, agent}, tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, tophub, {gate::Role::kAgent, "agent-" + agent, agent}, tokens));
   return absl::OkStatus();
 }
 
@@ -134,6 +156,11 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
              "{}\n\n",
              port, port + 1, shell_quoted(folder.path("tracker.pem")), shell_quoted(folder.path("tracker.key")),
              shell_quoted(folder.path("ca.pem")), shell_quoted(folder.path("tokens")));
+  if (!flags.tophub.empty())
+    out << "# the team's tophub; --fleet FILE is all that tuners and builds need for it:\n"
+        << fmt::format("tophub serve --listen 0.0.0.0:{} --tls-cert {} --tls-key {} --token-file {}\n\n",
+                       http::Url::parse(flags.tophub)->address.port, shell_quoted(folder.path("tracker.pem")),
+                       shell_quoted(folder.path("tracker.key")), shell_quoted(folder.path("tokens")));
   print_peers(folder, flags, out);
   if (flags.agents.empty())
     out << "# to add an agent: tracker init-tls " << shell_quoted(folder.path("")) << " --agent NAME\n\n";
@@ -153,9 +180,9 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
 Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
   HONE_ASSIGN_OR_RETURN(const gate::KeyPair ca, gate::make_ca("Hone fleet"));
   std::vector<std::string> hosts = flags.hosts;
-  for (std::string& own : own_hosts())
-    if (std::find(hosts.begin(), hosts.end(), own) == hosts.end()) hosts.push_back(std::move(own));
-  HONE_ASSIGN_OR_RETURN(const gate::KeyPair tracker, gate::make_certificate(ca, {"tracker", "", hosts, true}));
+  for (const std::string& own : own_hosts()) add_host(hosts, own);
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair tracker,
+                        gate::make_certificate(ca, {"tracker", "", with_tophub(hosts, flags.tophub), true}));
   for (const auto& [name, text] : std::map<std::string, std::string>{{"ca.pem", ca.certificate},
                                                                      {"ca.key", ca.key},
                                                                      {"tracker.pem", tracker.certificate},
@@ -164,10 +191,10 @@ Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   std::string tokens = "# ROLE NAME TOKEN; read again when it changes\n";
   const uint16_t port = flags.port ? flags.port : kUsualPort;
   const std::vector<wire::Address> trackers = addresses_of(hosts, port);
-  HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kAdmin, "admin", "admin"}, &tokens));
+  HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, flags.tophub, {gate::Role::kAdmin, "admin", "admin"}, &tokens));
   if (flags.tuners.empty())
-    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, {gate::Role::kTuner, "tuner", "tuner"}, &tokens));
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, trackers, flags, &tokens));
+    HONE_RETURN_IF_ERROR(add_peer(folder, ca, trackers, flags.tophub, {gate::Role::kTuner, "tuner", "tuner"}, &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, trackers, flags.tophub, flags, &tokens));
   HONE_RETURN_IF_ERROR(folder.add("tokens", tokens));
   HONE_RETURN_IF_ERROR(folder.write());
   print_all(folder, hosts.front(), port, flags, out);
@@ -189,8 +216,9 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
   if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
+  const std::string tophub = flags.tophub.empty() ? tophub_of(folder, "admin") : flags.tophub;
   const uint16_t port = flags.port ? flags.port : port_of(folder);
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(gate::hosts_of(own), port), flags, &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(gate::hosts_of(own), port), tophub, flags, &tokens));
   folder.replace("tokens", tokens);
   HONE_RETURN_IF_ERROR(folder.write());
   print_peers(folder, flags, out);
@@ -199,7 +227,9 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
 
 }  // namespace
 
-Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
+Status init_tls(const InitTlsFlags& given, std::ostream& out) {
+  InitTlsFlags flags = given;
+  HONE_RETURN_IF_ERROR(check_tophub(flags));
   for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(check_name("--agent", agent));
   for (const std::string& tuner : flags.tuners) HONE_RETURN_IF_ERROR(check_name("--tuner", tuner));
   for (const std::string& host : flags.hosts) HONE_RETURN_IF_ERROR(check_host(host));
@@ -208,7 +238,7 @@ Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
   if (flags.renew) {
     if (!flags.agents.empty() || !flags.tuners.empty())
       return usage_error("--renew does not add agents or tuners: run it without --agent and --tuner");
-    return renew_tls(folder, flags.hosts, flags.port, out);
+    return renew_tls(folder, with_tophub(flags.hosts, flags.tophub), flags.port, flags.tophub, out);
   }
   return folder.has("ca.pem") ? grow_fleet(folder, flags, out) : make_fleet(folder, flags, out);
 }

@@ -129,6 +129,10 @@ int run(int argc, char** argv) {
   init.add_option("--port", making.port,
                   "the tracker's port in the commands and files (default: 9190, or that of DIR's files)")
       .check(number_from(1, 65534));
+  init.add_option("--tophub", making.tophub,
+                  "the URL of a team's tophub that runs with these files, for the fleet files: https://HOST:PORT; with "
+                  "--renew, too")
+      .type_name("URL");
   init.add_flag("--renew", making.renew,
                 "renew the folder's certificates, with the same names and keys (--host adds names of the "
                 "tracker); tokens stay the same");

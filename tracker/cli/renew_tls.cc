@@ -40,7 +40,8 @@ StatusOr<gate::KeyPair> read_pair(const TlsFolder& folder, const std::string& na
   return gate::KeyPair{std::move(certificate), std::move(key)};
 }
 
-Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port, std::ostream& out) {
+Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port,
+                 const std::string& tophub, std::ostream& out) {
   if (!folder.has("ca.pem"))
     return usage_error(
         fmt::format("{}: there is no CA to renew; run it without --renew to make one", folder.path("ca.pem")));
@@ -84,7 +85,7 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
   std::map<std::string, std::string> files;
   for (const auto& [name, certificate] : renewed) {
     if (name == "tracker") continue;
-    HONE_ASSIGN_OR_RETURN(files[name], renew_fleet_file(folder, name, cas, certificate, trackers));
+    HONE_ASSIGN_OR_RETURN(files[name], renew_fleet_file(folder, name, cas, certificate, trackers, tophub));
   }
   HONE_RETURN_IF_ERROR(folder.write());
 

@@ -5,7 +5,7 @@
 //   for tuner ann                  role and name of who has it
 //   tracker lab:9190               where the tracker is dialled; others follow, which name the same one
 //   tracker 192.0.2.7:9190
-//   tophub https://lab:9192        the team's tophub; may be missing
+//   tophub https://lab:9200        the team's tophub; may be missing
 //   token 5fd1…                    what is shown with each call
 //   ca                             whom the tracker's certificate is from, in PEM
 //   certificate                    the holder's, and

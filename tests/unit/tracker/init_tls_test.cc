@@ -143,6 +143,28 @@ class InitTls : public testing::Test {
   const std::string dir_ = folder_.path() + "/tls";
 };
 
+TEST_F(InitTls, ATophubIsInEveryFleetFileAndStaysThere) {
+  const auto tophub_in = [&](const std::string& name) { return wire::load_fleet_file(path(name + ".hone"))->tophub; };
+  for (const char* bad : {"hub:9200", "http://hub:9200", "https://", "https://ann:secret@hub"}) {
+    const Output refused = init(std::string("--host lab --tophub ") + bad);
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_THAT(refused.text, HasSubstr("--tophub"));
+    EXPECT_THAT(refused.text, testing::Not(HasSubstr("secret")));
+  }
+  const Output made = init("--host lab --tuner ann --tophub https://hub.example:9200/");
+  ASSERT_EQ(made.code, 0) << made.text;
+  EXPECT_THAT(made.text, HasSubstr("\ntophub serve --listen 0.0.0.0:9200 --tls-cert " + path("tracker.pem") +
+                                   " --tls-key " + path("tracker.key") + " --token-file " + path("tokens") + "\n"));
+  EXPECT_THAT(gate::hosts_of(read("tracker.pem")), testing::Contains("hub.example")) << "the service shows it";
+  ASSERT_EQ(init("--tuner ben").code, 0);
+  for (const char* name : {"admin", "ann", "ben"}) EXPECT_EQ(tophub_in(name), "https://hub.example:9200") << name;
+  ASSERT_EQ(init("--renew").code, 0);
+  for (const char* name : {"admin", "ann", "ben"}) EXPECT_EQ(tophub_in(name), "https://hub.example:9200") << name;
+  ASSERT_EQ(init("--renew --tophub https://new.example:1").code, 0);
+  EXPECT_EQ(tophub_in("ann"), "https://new.example:1");
+  EXPECT_THAT(gate::hosts_of(read("tracker.pem")), testing::Contains("new.example"));
+}
+
 TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   const Output made = init("--host localhost --tuner ann --tuner ben");
   ASSERT_EQ(made.code, 0) << made.text;
