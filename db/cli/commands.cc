@@ -631,7 +631,7 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       .check(text_from({"confirmed", "trusted", "elsewhere", "nearest", "default"}))
       .capture_default_str();
   CommandLine& sync = add("sync",
-                          "Example: tophub sync --tophub https://lab:9192\nSend a team's tophub what sessions with "
+                          "Example: tophub sync --tophub https://lab:9200\nSend a team's tophub what sessions with "
                           "--tophub confirmed and could not send.",
                           &cmd_sync);
   sync.add_flag("--all", f.all, "send all that sessions on this tophub confirmed, also without --tophub");
