@@ -12,8 +12,8 @@ BIN = pathlib.Path(os.environ.get("HONE_BUILD", ROOT / "build")) / "bin"
 COMMANDS = {  # of each program; other words behind its name are files
     "tensorc": {"run"},
     "tuner": set(),
-    "tophub": {"best", "list", "stats", "export", "import", "merge", "check", "train", "pack", "push", "pull",
-               "verify", "diff"},
+    "tophub": {"best", "why", "list", "stats", "export", "import", "merge", "sync", "check", "train", "pack", "push",
+               "pull", "verify", "diff", "serve"},
     "tracker": {"status", "drain", "resume", "quarantine", "cancel", "init-tls"},
     "device-agent": set(),
 }

@@ -36,7 +36,7 @@ TEST(NoFleet, EachFlagIsRefusedByItsName) {
 TEST(NoFleet, ATeamsTophubIsRefusedInOneLine) {
   for (const std::string flag : {"--tophub=https://lab:9192", "--trust-tenant=tuner bob"})
     EXPECT_THAT(told({flag}), testing::AllOf(HasSubstr("--tophub: "), HasSubstr("HONE_WITH_FLEET=OFF")));
-  EXPECT_EQ(told({"--tophub="}), "") << "none";
+  EXPECT_EQ(told({"--tophub", ""}), "") << "none";
 }
 
 TEST(NoFleet, LibhoneDoesNotTune) {
