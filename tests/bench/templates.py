@@ -3,9 +3,9 @@
 
     PYTHONPATH=build/python /usr/bin/python3 tests/bench/templates.py [BUILD] [CONFIGS] [TRIALS] [TURNS]
 
-BUILD is the build folder (build). Two tables: the time that a config takes until its module is there (medians of CONFIGS
-random ones, of the process's own time, on one core), and trials a second of sessions of TRIALS on one thread, in turns.
-tests/e2e/python/same_templates_test.py shows that the modules are the same.
+BUILD is the build folder (build). Two tables: the time that a config takes until its module is there (medians of
+CONFIGS random ones, of the process's own time, on one core), and trials a second of sessions of TRIALS on one thread,
+in turns. tests/e2e/python/same_templates_test.py shows that the modules are the same.
 """
 
 import json
@@ -30,7 +30,7 @@ BENCH = BUILD / "bin" / "bench_candidates"
 
 
 def costs(row):
-    """Microseconds of a config: in Python; of the same steps in the tuner, with lowering; of Hone's own, with lowering."""
+    """Microseconds of a config: in Python; of the same steps in the tuner and of Hone's own, both with lowering."""
     make, workload = ROWS[row]
     space = make()._space("llvm", 2, is_here=True)
     definition = json.loads(space.answer(json.dumps({"target": space.target})))["definition"]
@@ -66,7 +66,8 @@ print("| | Python | its steps, and lowering | Hone's, with lowering | ratio |")
 print("| --- | ---: | ---: | ---: | ---: |")
 for row in ROWS:
     python, lowering, own = costs(row)
-    print(f"| {row} | {python:.0f} us | {lowering:.0f} us | {own:.0f} us | {(python + lowering) / own:.2f} |", flush=True)
+    ratio = (python + lowering) / own
+    print(f"| {row} | {python:.0f} us | {lowering:.0f} us | {own:.0f} us | {ratio:.2f} |", flush=True)
 if TURNS:
     print("\n| trials/s | Python | Hone's | ratio |")
     print("| --- | ---: | ---: | ---: |")

@@ -1,5 +1,5 @@
-"""Two of Hone's own templates for CPUs, written in Python with the same knobs: what a template in Python costs is told by
-comparing them (same_templates_test.py). Left out are parts that other shapes and types need, `split_k` and the other
+"""Two of Hone's own templates for CPUs, written in Python with the same knobs: what a template in Python costs is told
+by comparing them (same_templates_test.py). Left out are parts that other shapes and types need, `split_k` and the other
 algorithms of conv2d."""
 
 import functools
@@ -92,8 +92,8 @@ def python_dense(k, m, n, depth):
     tile_m = k.choice("tile_m", heights, default=nearest(heights, 8))
     rows = chunks(ceil_div(m, tile_m), k.choice("tasks_m", chunk_counts(m), default=1, for_threads=True))
     column_tasks = chunk_counts(ceil_div(n, lanes))
-    columns = chunks(ceil_div(n, n_block), k.choice("tasks_n", column_tasks, default=nearest(column_tasks, n // (2 * lanes)),
-                                                    for_threads=True))
+    tasks_n = k.choice("tasks_n", column_tasks, default=nearest(column_tasks, n // (2 * lanes)), for_threads=True)
+    columns = chunks(ceil_div(n, n_block), tasks_n)
     m_inside = k.choice("m_inside", [False, True], default=True)
     unroll_k = k.choice("unroll_k", [1, 2, 4, 8], default=2)
     pack_a = k.choice("pack_a", [False, True])

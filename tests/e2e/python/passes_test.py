@@ -187,7 +187,8 @@ class Rewriting(Case):
         self.assertEqual([t["workload"] for t in outcome["tasks"]], ["dense(m=3,n=8,k=16,dtype=f32,epilogue=silu)"])
         model = hone.compile(onnx.silu(), **options)
         self.assertTrue(all(s.startswith("best") for s in model.layers.column("source")), model.layers)
-        outcome = hone.tune(onnx.silu(), trials=4, progress=False, flags=SHORT, bind={"batch": 3}, threads=1, optimize=0)
+        outcome = hone.tune(
+            onnx.silu(), trials=4, progress=False, flags=SHORT, bind={"batch": 3}, threads=1, optimize=0)
         self.assertGreater(len(outcome["tasks"]), 1)
 
     def test_others_than_models_have_none(self):

@@ -80,7 +80,8 @@ class Tuning(Case):
         self.assertIn("config", repr(other.list()))
 
     def test_a_model_is_tuned(self):
-        outcome = hone.tune(small_onnx.perceptron(), bind={"batch": 4}, trials=8, threads=1, flags=SHORT, progress=False)
+        outcome = hone.tune(
+            small_onnx.perceptron(), bind={"batch": 4}, trials=8, threads=1, flags=SHORT, progress=False)
         self.assertGreaterEqual(len(outcome["tasks"]), 1)
         self.assertIn("model", outcome)
         model = hone.compile(small_onnx.perceptron(), bind={"batch": 4}, threads=1)
