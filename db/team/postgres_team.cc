@@ -376,7 +376,7 @@ std::string shown_postgres_url(const std::string& url) {
 
 StatusOr<std::unique_ptr<SqlDatabase>> open_postgres_database(const std::string& url, size_t connections) {
   if (!url.starts_with("postgresql://") && !url.starts_with("postgres://"))
-    return usage_error("the URL of a PostgreSQL is postgresql://USER@HOST/DATABASE");
+    return usage_error("the URL of a PostgreSQL is no such: expected postgresql://USER@HOST/DATABASE");
   auto database = std::make_unique<PostgresDatabase>(url, connections);
   HONE_RETURN_IF_ERROR(database->migrate());
   return database;

@@ -1,6 +1,7 @@
 #include "rpc/http/client_connection.h"
 
 #include <fmt/format.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -77,6 +78,13 @@ Status failed(const char* doing, const Error& error) {
   if (error.category() == bhttp::make_error_code(bhttp::error::bad_method).category())
     return unavailable(fmt::format("{}: this is no answer in HTTP ({})", doing, error.message()));
   return unavailable(fmt::format("{}: {}", doing, error.message()));
+}
+
+// Its certificates lead to none of those that are trusted here.
+bool is_unknown_issuer(long verdict) {
+  return verdict == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT || verdict == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+         verdict == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT || verdict == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||
+         verdict == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE;
 }
 
 // getaddrinfo() cannot be cut short: it is left to a thread of its own, which may outlive the wait for it.
@@ -186,7 +194,10 @@ class Connection final : public ClientConnection {
       run([&](auto done) { stream_.async_handshake(asio::ssl::stream_base::client, done); }, error);
       if (!error) return absl::OkStatus();
       if (const long verdict = SSL_get_verify_result(ssl); verdict != X509_V_OK)
-        return unavailable(fmt::format("its certificate is not accepted: {}", X509_verify_cert_error_string(verdict)));
+        return unavailable(fmt::format("its certificate is not accepted: {}{}", X509_verify_cert_error_string(verdict),
+                                       is_unknown_issuer(verdict) ? " (--tls-ca FILE says whom to trust)" : ""));
+      if (ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_WRONG_VERSION_NUMBER)
+        return unavailable("it does not speak TLS: http://, or another port?");
       return failed("TLS", error);
     }
   }

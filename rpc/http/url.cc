@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/text.h"
+
 namespace hone::http {
 namespace {
 
@@ -20,7 +22,9 @@ bool is_url(const std::string& text) { return begins(text, kPlain) || begins(tex
 
 StatusOr<Url> Url::parse(const std::string& text) {
   if (!is_url(text))
-    return absl::InvalidArgumentError("expected https://HOST[:PORT][/PATH], or http:// on this machine");
+    return absl::InvalidArgumentError(
+        fmt::format("{} is no URL; expected https://HOST[:PORT][/PATH], or http:// on this machine",
+                    text.find('@') == std::string::npos ? fmt::format("'{}'", clean_line(text, 100)) : "this"));
   Url out;
   out.tls = begins(text, kTls);
   const std::string rest = text.substr(out.tls ? kTls.size() : kPlain.size());

@@ -24,7 +24,9 @@ constexpr size_t kMostAnswerBytes = size_t{64} << 20;
 std::string reason(const http::ClientAnswer& answer) {
   const Json body = Json::parse(answer.body, nullptr, false);
   const bool told = body.is_object() && body.contains("error") && body["error"].is_string();
-  return told ? clean_line(body["error"].get<std::string>(), 300) : fmt::format("it answers {}", answer.status);
+  if (told) return clean_line(body["error"].get<std::string>(), 300);
+  return fmt::format("it answers {}{}", answer.status,
+                     answer.status == 404 || answer.status == 405 ? ": no team's tophub is there" : "");
 }
 
 Status status_of(const std::string& name, const http::ClientAnswer& answer) {

@@ -370,7 +370,7 @@ class Manifests(unittest.TestCase):
                 sum(len(list(yaml.safe_load_all((self.folder / name).read_text()))) for name in listed))
         self.assertIn('create -f deploy/k8s/tuner-job.yaml', FLEET_PAGE.read_text())
 
-    def test_the_job_reaches_the_tracker_and_nothing_else(self):
+    def test_the_job_reaches_tracker_and_tophub_and_nothing_else(self):
         job = self.find('Job', 'hone-tuner')['spec']
         labels = job['template']['metadata']['labels']
         tracker, own = (self.find('NetworkPolicy', name)['spec'] for name in ('hone-tracker', 'hone-tuner'))
@@ -379,7 +379,12 @@ class Manifests(unittest.TestCase):
         self.assertTrue(any(wanted.items() <= labels.items() for wanted in let_in), labels)
         self.assertLessEqual(own['podSelector']['matchLabels'].items(), labels.items())
         self.assertEqual((own['ingress'], set(own['policyTypes'])), ([], {'Ingress', 'Egress'}))
-        self.assertEqual(own['egress'], self.find('NetworkPolicy', 'hone-agent')['spec']['egress'])
+        tophub = [rule for rule in own['egress'] if rule['ports'] == [{'protocol': 'TCP', 'port': 9200}]]
+        self.assertEqual([rule['to'] for rule in tophub], [[{'podSelector': {'matchLabels': {'app': 'hone-tophub'}}}]])
+        self.assertEqual([rule for rule in own['egress'] if rule not in tophub],
+                         self.find('NetworkPolicy', 'hone-agent')['spec']['egress'])
+        self.assertEqual(flag(self.entry(job['template']['spec']['containers'][0]), '--tophub'),
+                         'https://hone-tophub:9200')
         claims = [v['persistentVolumeClaim']['claimName'] for v in job['template']['spec']['volumes']
                   if 'persistentVolumeClaim' in v]
         self.assertEqual(claims, ['hone-tophub'])

@@ -83,7 +83,16 @@ test('Workloads are searched, and turned a page at a time', async () => {
     await until(page, () => document.querySelector('tbody').children.length === 1);
     await page.getByLabel('Search workloads').fill('conv2d');
     await until(page, () => document.querySelector('tbody').children.length === 0);
-    assert.ok((await page.locator('main').textContent()).includes('Nothing was measured here yet.'));
+    assert.ok((await page.locator('main').textContent()).includes('No workload has this in its text.'));
+  });
+});
+
+test('An empty tophub says how rows come, and shows no headings over nothing', async () => {
+  await on(answersOf([]), {}, async (page, fake) => {
+    const text = await page.locator('main').textContent();
+    assert.ok(
+        text.includes(`Nothing was measured here yet. tophub sync --all --tophub ${new URL(fake.url).origin}`), text);
+    await until(page, () => [...document.querySelectorAll('.table-box')].every((box) => !box.checkVisibility()));
   });
 });
 

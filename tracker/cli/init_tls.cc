@@ -71,6 +71,27 @@ std::vector<std::string> own_hosts() {
   return out;
 }
 
+// The URL as fleet files have it; its host becomes a name of the tracker's certificate.
+Status check_tophub(InitTlsFlags& flags) {
+  if (flags.tophub.empty()) return absl::OkStatus();
+  const auto url = http::Url::parse(flags.tophub);
+  if (!url.ok()) return usage_error("--tophub: " + message_of(url.status()));
+  if (!url->tls)
+    return usage_error(fmt::format("--tophub {}: these files are for TLS; expected https://", url->text()));
+  flags.tophub = url->text();
+  return absl::OkStatus();
+}
+
+void add_host(std::vector<std::string>& hosts, const std::string& host) {
+  if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+}
+
+// `hosts` with that of a tophub.
+std::vector<std::string> with_tophub(std::vector<std::string> hosts, const std::string& tophub) {
+  if (!tophub.empty()) add_host(hosts, http::Url::parse(tophub)->address.host);
+  return hosts;
+}
+
 // A member of the fleet: the certificate, key and token in FILE belong to ROLE NAME.
 struct Peer {
   gate::Role role;
@@ -135,14 +156,11 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
              "{}\n\n",
              port, port + 1, shell_quoted(folder.path("tracker.pem")), shell_quoted(folder.path("tracker.key")),
              shell_quoted(folder.path("ca.pem")), shell_quoted(folder.path("tokens")));
-  if (!flags.tophub.empty()) {
-    const auto url = http::Url::parse(flags.tophub);
-    out << "# the team's tophub, whose URL is in the files of tuners:\n"
-        << fmt::format("tophub serve --listen 0.0.0.0:{} --store {} --tls-cert {} --tls-key {} --token-file {}\n\n",
-                       url->address.port, shell_quoted(folder.path("team.db")),
-                       shell_quoted(folder.path("tracker.pem")), shell_quoted(folder.path("tracker.key")),
-                       shell_quoted(folder.path("tokens")));
-  }
+  if (!flags.tophub.empty())
+    out << "# the team's tophub; --fleet FILE is all that tuners and builds need for it:\n"
+        << fmt::format("tophub serve --listen 0.0.0.0:{} --tls-cert {} --tls-key {} --token-file {}\n\n",
+                       http::Url::parse(flags.tophub)->address.port, shell_quoted(folder.path("tracker.pem")),
+                       shell_quoted(folder.path("tracker.key")), shell_quoted(folder.path("tokens")));
   print_peers(folder, flags, out);
   if (flags.agents.empty())
     out << "# to add an agent: tracker init-tls " << shell_quoted(folder.path("")) << " --agent NAME\n\n";
@@ -162,9 +180,9 @@ void print_all(const TlsFolder& folder, const std::string& host, uint16_t port, 
 Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
   HONE_ASSIGN_OR_RETURN(const gate::KeyPair ca, gate::make_ca("Hone fleet"));
   std::vector<std::string> hosts = flags.hosts;
-  for (std::string& own : own_hosts())
-    if (std::find(hosts.begin(), hosts.end(), own) == hosts.end()) hosts.push_back(std::move(own));
-  HONE_ASSIGN_OR_RETURN(const gate::KeyPair tracker, gate::make_certificate(ca, {"tracker", "", hosts, true}));
+  for (const std::string& own : own_hosts()) add_host(hosts, own);
+  HONE_ASSIGN_OR_RETURN(const gate::KeyPair tracker,
+                        gate::make_certificate(ca, {"tracker", "", with_tophub(hosts, flags.tophub), true}));
   for (const auto& [name, text] : std::map<std::string, std::string>{{"ca.pem", ca.certificate},
                                                                      {"ca.key", ca.key},
                                                                      {"tracker.pem", tracker.certificate},
@@ -198,9 +216,9 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
   HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
   if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
+  const std::string tophub = flags.tophub.empty() ? tophub_of(folder, "admin") : flags.tophub;
   const uint16_t port = flags.port ? flags.port : port_of(folder);
-  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(gate::hosts_of(own), port),
-                                 flags.tophub.empty() ? tophub_of(folder) : flags.tophub, flags, &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, addresses_of(gate::hosts_of(own), port), tophub, flags, &tokens));
   folder.replace("tokens", tokens);
   HONE_RETURN_IF_ERROR(folder.write());
   print_peers(folder, flags, out);
@@ -209,21 +227,18 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
 
 }  // namespace
 
-Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
+Status init_tls(const InitTlsFlags& given, std::ostream& out) {
+  InitTlsFlags flags = given;
+  HONE_RETURN_IF_ERROR(check_tophub(flags));
   for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(check_name("--agent", agent));
   for (const std::string& tuner : flags.tuners) HONE_RETURN_IF_ERROR(check_name("--tuner", tuner));
   for (const std::string& host : flags.hosts) HONE_RETURN_IF_ERROR(check_host(host));
-  if (!flags.tophub.empty()) {
-    const auto url = http::Url::parse(flags.tophub);
-    if (!url.ok()) return usage_error("--tophub " + message_of(url.status()));
-    if (!url->tls) return usage_error("--tophub " + flags.tophub + ": with certificates it is https://");
-  }
   TlsFolder folder(flags.folder);
   HONE_RETURN_IF_ERROR(folder.open());
   if (flags.renew) {
     if (!flags.agents.empty() || !flags.tuners.empty())
       return usage_error("--renew does not add agents or tuners: run it without --agent and --tuner");
-    return renew_tls(folder, flags.hosts, flags.port, flags.tophub, out);
+    return renew_tls(folder, with_tophub(flags.hosts, flags.tophub), flags.port, flags.tophub, out);
   }
   return folder.has("ca.pem") ? grow_fleet(folder, flags, out) : make_fleet(folder, flags, out);
 }

@@ -130,7 +130,8 @@ int run(int argc, char** argv) {
                   "the tracker's port in the commands and files (default: 9190, or that of DIR's files)")
       .check(number_from(1, 65534));
   init.add_option("--tophub", making.tophub,
-                  "the URL of a team's tophub, which goes into the files of all who are let in: https://HOST:9200")
+                  "the URL of a team's tophub that runs with these files, for the fleet files: https://HOST:PORT; with "
+                  "--renew, too")
       .type_name("URL");
   init.add_flag("--renew", making.renew,
                 "renew the folder's certificates, with the same names and keys (--host adds names of the "

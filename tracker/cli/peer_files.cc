@@ -19,9 +19,9 @@ uint16_t port_of(const TlsFolder& folder) {
   return admin.ok() ? admin->trackers.front().port : kUsualPort;
 }
 
-std::string tophub_of(const TlsFolder& folder) {
-  const auto admin = wire::load_fleet_file(folder.path(fleet_file_of("admin")));
-  return admin.ok() ? admin->tophub : "";
+std::string tophub_of(const TlsFolder& folder, const std::string& name) {
+  const auto file = wire::load_fleet_file(folder.path(fleet_file_of(name)));
+  return file.ok() ? file->tophub : "";
 }
 
 StatusOr<std::string> renew_fleet_file(TlsFolder& folder, const std::string& file, const std::string& ca,
@@ -32,11 +32,14 @@ StatusOr<std::string> renew_fleet_file(TlsFolder& folder, const std::string& fil
   if (!folder.has(file + ".token") || (file != name && file != role + "-" + name)) return std::string();
   // Folders of before may have a tuner and an agent of one name; then the file says which it is.
   const bool shared = folder.has("tuner-" + name + ".pem") && folder.has("agent-" + name + ".pem");
-  const std::string made = fleet_file_of(shared ? file : name);
+  const std::string holder = shared ? file : name, made = fleet_file_of(holder);
   HONE_ASSIGN_OR_RETURN(const std::string key, wire::read_secret_file(folder.path(file + ".key")));
   HONE_ASSIGN_OR_RETURN(std::string token, wire::read_secret_file(folder.path(file + ".token")));
   token.erase(token.find_last_not_of(" \t\r\n") + 1);
-  folder.replace(made, wire::fleet_file_text({role, name, trackers, {ca, certificate, key, token}, tophub}));
+  folder.replace(
+      made,
+      wire::fleet_file_text(
+          {role, name, trackers, {ca, certificate, key, token}, tophub.empty() ? tophub_of(folder, holder) : tophub}));
   return made;
 }
 

@@ -23,12 +23,12 @@ std::vector<wire::Address> addresses_of(const std::vector<std::string>& hosts, u
 /// The port that the folder's files have: the admin's, where there is one, else kUsualPort.
 uint16_t port_of(const TlsFolder& folder);
 
-/// The URL of the team's tophub in the folder's files: the admin's; empty where there is none.
-std::string tophub_of(const TlsFolder& folder);
+/// The team's tophub that a fleet file of the folder names; empty: none, or there is no such file.
+std::string tophub_of(const TlsFolder& folder, const std::string& name);
 
 /// Makes the fleet file of the holder of FILE.pem, FILE.key and FILE.token anew, or for the first time, for
-/// `certificate`, and gives its name; empty where that certificate is none of init-tls's. Errors: a file that cannot be
-/// read.
+/// `certificate`, and gives its name; empty where that certificate is none of init-tls's. Without `tophub` the file's
+/// own stays. Errors: a file that cannot be read.
 StatusOr<std::string> renew_fleet_file(TlsFolder& folder, const std::string& file, const std::string& ca,
                                        const std::string& certificate, const std::vector<wire::Address>& trackers,
                                        const std::string& tophub);

@@ -85,8 +85,7 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
   std::map<std::string, std::string> files;
   for (const auto& [name, certificate] : renewed) {
     if (name == "tracker") continue;
-    HONE_ASSIGN_OR_RETURN(files[name], renew_fleet_file(folder, name, cas, certificate, trackers,
-                                                        tophub.empty() ? tophub_of(folder) : tophub));
+    HONE_ASSIGN_OR_RETURN(files[name], renew_fleet_file(folder, name, cas, certificate, trackers, tophub));
   }
   HONE_RETURN_IF_ERROR(folder.write());
 

@@ -18,8 +18,8 @@ StatusOr<gate::KeyPair> read_pair(const TlsFolder& folder, const std::string& na
 /// Makes each certificate anew that the folder's CA has signed: for the same name and the same key, so that only
 /// certificates have to be distributed, and the tracker's for `more_hosts` too. The CA stays unless it ends before they
 /// would; then a new one is made, and ca.pem holds the old one beside it until that has ended. Tokens stay. Each fleet
-/// file is made anew with them, or for the first time; a `port` of 0 and an empty `tophub` keep theirs. Prints the
-/// changes, and which file goes where, on `out`.
+/// file is made anew with them, or for the first time; a `port` of 0 keeps theirs, and so does a `tophub` that is
+/// empty. Prints the changes, and which file goes where, on `out`.
 Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, uint16_t port,
                  const std::string& tophub, std::ostream& out);
 

@@ -1,5 +1,7 @@
 #include "tuner/cli/team_flags.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "base/exit_code.h"
@@ -17,6 +19,18 @@ std::string url_of_environment() {
   return url ? url : "";
 }
 
+// A name that no row can have would be trusted in vain, and silently.
+Status check_tenants(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const size_t blank = name.find(' ');
+    const std::string role = name.substr(0, blank);
+    if ((role != "tuner" && role != "admin") || blank == std::string::npos || blank + 1 == name.size())
+      return usage_error(
+          fmt::format("--trust-tenant '{}': expected role and name, as rows show them: \"tuner bob\"", name));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 bool TeamFlags::is_given() const { return !url.value_or(url_of_environment()).empty(); }
@@ -25,8 +39,7 @@ void add_team_flags(CommandLine& line, TeamFlags& f) {
   line.add_option_function(
           "--tophub", [&f](const std::string& url) { f.url = url; },
           "share what is found with a team: a service of `tophub serve`, which is read behind the user's tophub and "
-          "told "
-          "what is confirmed here; default: the fleet file's")
+          "told what is confirmed here; default: the fleet file's")
       .option_text("URL (or HONE_TOPHUB)");
   line.add_option("--trust-tenant", f.trusted,
                   "take rows of this tenant of --tophub as those of one's own (\"tuner bob\"); may be given again")
@@ -41,6 +54,7 @@ void add_team_access_flags(CommandLine& line, TeamFlags& f) {
 }
 
 StatusOr<Team> open_team(const TeamFlags& f, const wire::CredentialFiles& files, bool insecure) {
+  HONE_RETURN_IF_ERROR(check_tenants(f.trusted));
   std::string url = f.url.value_or(url_of_environment()), token;
   if (!files.fleet.empty() && !(f.url && f.url->empty())) {
     auto fleet = wire::load_fleet_file(files.fleet);

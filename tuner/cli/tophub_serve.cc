@@ -1,5 +1,6 @@
 #include "tuner/cli/tophub_serve.h"
 
+#include <absl/strings/str_replace.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -85,7 +86,7 @@ StatusOr<OpenStore> open_store(const TophubServeFlags& flags) {
     path = (folder / "team.db").string();
   }
   auto store = db::open_sqlite_team(path);
-  if (!store.ok()) return database_error(message_of(store.status()));
+  if (!store.ok()) return database_error(absl::StrReplaceAll(message_of(store.status()), {{"--db", "--store"}}));
   return OpenStore{*std::move(store), path};
 }
 

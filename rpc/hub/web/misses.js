@@ -27,6 +27,7 @@ export function misses() {
         body.replaceChildren(...answer.misses.map((miss) => missLine(miss)));
         setText(told, 'Every workload that was asked for has a best here.');
         setShown(told, answer.misses.length === 0);
+        setShown(list, answer.misses.length > 0);
       } catch (error) {
         setText(told, `The tophub does not tell: ${error.message}`);
       }

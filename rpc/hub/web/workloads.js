@@ -4,6 +4,8 @@ import {h, setShown, setText} from './dom.js';
 import {count, moment, span} from './format.js';
 
 const kLines = 50;
+const kNothing = `Nothing was measured here yet. tophub sync --all --tophub ${
+    globalThis.location?.origin} brings what a tophub has; sessions with --tophub bring what they confirm.`;
 
 const cell = (label, ...content) => h('td', {role: 'cell', 'data-label': label}, ...content);
 
@@ -73,8 +75,10 @@ export function workloads() {
     body.append(...answer.lines.map((row) => line(row)));
     last = answer.lines.at(-1) ?? last;
     setShown(more, answer.more);
-    setText(told, body.children.length ? '' : 'Nothing was measured here yet.');
-    setShown(told, told.textContent !== '');
+    const empty = body.children.length === 0;
+    setText(told, contains ? 'No workload has this in its text.' : kNothing);
+    setShown(told, empty);
+    setShown(list, !empty);
   }
 
   function start(text) {

@@ -80,8 +80,7 @@ class Parser {
     } else {
       return wrong(
           "not an entry of a fleet file; allowed: for ROLE NAME, tracker HOST:PORT, tophub URL, token TOKEN, ca, "
-          "certificate, key, "
-          "end");
+          "certificate, key, end");
     }
     return absl::OkStatus();
   }

@@ -102,6 +102,9 @@ TEST_F(Sharing, OneTunesAndAllBuild) {
   EXPECT_THAT(config_line(built), EndsWith(" from https://" + address_ + " (tuner ann); elsewhere"));
   built = build("bob", {"--trust-tenant", "tuner ann"});
   EXPECT_THAT(config_line(built), EndsWith(" (tuner ann); trusted"));
+  built = build("bob", {"--trust-tenant", "ann"});
+  EXPECT_EQ(built.code, 2) << built.err;
+  EXPECT_THAT(built.err, HasSubstr("--trust-tenant 'ann': expected role and name")) << "no row can be of that";
   built = build("bob", {"--min-confidence", "trusted"});
   EXPECT_EQ(built.code, 0) << built.err;
   EXPECT_THAT(config_line(built), StartsWith("config: default (less than --min-confidence asks for, elsewhere: best"));

@@ -261,7 +261,7 @@ TEST_F(HubFixture, TheClientsCaIsPinned) {
 TEST_F(HubFixture, AddressesAndFilesThatCannotBeUsed) {
   start();
   for (const auto& [url, why] :
-       {std::pair{"lab:9200", "--tophub expected https://"},
+       {std::pair{"lab:9200", "--tophub 'lab:9200' is no URL; expected https://"},
         std::pair{"http://lab.example:9200", "--tophub http://lab.example:9200 is not encrypted"},
         std::pair{"https://a:secret@lab", "--token-file"}}) {
     const auto made = open_hub(url, {}, false);

@@ -143,6 +143,28 @@ class InitTls : public testing::Test {
   const std::string dir_ = folder_.path() + "/tls";
 };
 
+TEST_F(InitTls, ATophubIsInEveryFleetFileAndStaysThere) {
+  const auto tophub_in = [&](const std::string& name) { return wire::load_fleet_file(path(name + ".hone"))->tophub; };
+  for (const char* bad : {"hub:9200", "http://hub:9200", "https://", "https://ann:secret@hub"}) {
+    const Output refused = init(std::string("--host lab --tophub ") + bad);
+    EXPECT_EQ(refused.code, 2) << bad;
+    EXPECT_THAT(refused.text, HasSubstr("--tophub"));
+    EXPECT_THAT(refused.text, testing::Not(HasSubstr("secret")));
+  }
+  const Output made = init("--host lab --tuner ann --tophub https://hub.example:9200/");
+  ASSERT_EQ(made.code, 0) << made.text;
+  EXPECT_THAT(made.text, HasSubstr("\ntophub serve --listen 0.0.0.0:9200 --tls-cert " + path("tracker.pem") +
+                                   " --tls-key " + path("tracker.key") + " --token-file " + path("tokens") + "\n"));
+  EXPECT_THAT(gate::hosts_of(read("tracker.pem")), testing::Contains("hub.example")) << "the service shows it";
+  ASSERT_EQ(init("--tuner ben").code, 0);
+  for (const char* name : {"admin", "ann", "ben"}) EXPECT_EQ(tophub_in(name), "https://hub.example:9200") << name;
+  ASSERT_EQ(init("--renew").code, 0);
+  for (const char* name : {"admin", "ann", "ben"}) EXPECT_EQ(tophub_in(name), "https://hub.example:9200") << name;
+  ASSERT_EQ(init("--renew --tophub https://new.example:1").code, 0);
+  EXPECT_EQ(tophub_in("ann"), "https://new.example:1");
+  EXPECT_THAT(gate::hosts_of(read("tracker.pem")), testing::Contains("new.example"));
+}
+
 TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   const Output made = init("--host localhost --tuner ann --tuner ben");
   ASSERT_EQ(made.code, 0) << made.text;
@@ -159,25 +181,6 @@ TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   for (const char* bad : {"--tuner eve", "--tuner a/b", "--tuner kim --tuner kim"}) EXPECT_EQ(init(bad).code, 2) << bad;
   Program tracker(words_of(tracker_flags()));
   for (const char* who : {"tuner-ann", "tuner-ben", "tuner-eve"}) EXPECT_EQ(ask(tracker, who).code, 0) << who;
-}
-
-TEST_F(InitTls, TheTeamsTophubIsInEachFileAndStays) {
-  const std::string url = "https://lab.example:9200";
-  const Output made = init("--host lab.example --tuner ann --tophub " + url);
-  ASSERT_EQ(made.code, 0) << made.text;
-  EXPECT_THAT(made.text, HasSubstr("\ntophub serve --listen 0.0.0.0:9200 "));
-  ASSERT_EQ(init("--tuner ben").code, 0);
-  ASSERT_EQ(init("--renew").code, 0);
-  for (const char* name : {"admin", "ann", "ben"}) {
-    const auto fleet = wire::load_fleet_file(path(name + std::string(".hone")));
-    ASSERT_TRUE(fleet.ok()) << fleet.status();
-    EXPECT_EQ(fleet->tophub, url) << name;
-  }
-  for (const char* bad : {"http://lab.example:9200", "lab.example", "https://ann:secret@lab.example"}) {
-    const Output refused = run("init-tls " + folder_.path() + "/other --tophub " + bad);
-    EXPECT_EQ(refused.code, 2) << bad;
-    EXPECT_THAT(refused.text, testing::AllOf(HasSubstr("--tophub"), testing::Not(HasSubstr("secret")))) << bad;
-  }
 }
 
 TEST_F(InitTls, EachHasOneFileThatLetsItIn) {
