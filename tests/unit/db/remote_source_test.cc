@@ -113,7 +113,7 @@ TEST(RemoteSource, ALookupAsksForWhatIsNotKnownByItself) {
   EXPECT_THAT(reader.hub->asked[0].keys, ElementsAre(TeamKey{kDense, kTarget}));
 }
 
-// Of a workload with many targets it tells those that are like the one that is asked for.
+// The answer about a workload with many targets has those that are like the one that is asked for.
 TEST(RemoteSource, ABuildForAnotherTargetForgetsNothing) {
   Reader reader;
   reader.hub->bests = {team_best("tuner ann", 1e-3, "tile=2")};
