@@ -364,7 +364,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& given, const Tuner
     events.tell(
         fmt::format("one build of the model takes {:.1f} s, and {:.1f} s of --seconds are left: the whole is not timed",
                     now->build_seconds, plan.left()));
-  if (begins_warm(f)) {
+  if (begins_warm(f) && !f.confirm) {
     HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub,
                           db::TopHub::open(db::usual_hub(store->path(), f.team)));
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
