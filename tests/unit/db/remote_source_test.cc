@@ -113,7 +113,7 @@ TEST(RemoteSource, ALookupAsksForWhatIsNotKnownByItself) {
   EXPECT_THAT(reader.hub->asked[0].keys, ElementsAre(TeamKey{kDense, kTarget}));
 }
 
-// Of a workload with many targets it tells those that are like the one that is asked for.
+// A team tells those of many targets that are like the one that is asked for.
 TEST(RemoteSource, ABuildForAnotherTargetForgetsNothing) {
   Reader reader;
   reader.hub->bests = {team_best("tuner ann", 1e-3, "tile=2")};
