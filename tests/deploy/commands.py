@@ -45,6 +45,8 @@ def check_command(case, words):
     called, flags = command_of(words)
     case.assertIn(called[0], PROGRAMS, words)
     text = help_of(called)
+    if called[0] == 'tophub':  # every command takes the program's own flags, --db and --json
+        text += help_of(called[:1])
     for flag in flags:
         case.assertRegex(text, rf'(?m)(^|[\s,]){re.escape(flag)}([\s,:\[]|$)',
                          f'{" ".join(called)} has no {flag}: {words}')
