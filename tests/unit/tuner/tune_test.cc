@@ -127,11 +127,11 @@ TEST_F(Tune, TasksNameTheirWorkloadsThemselves) {
 
 TEST_F(Tune, AModelNamesItsWorkloadsItself) {
   flags_.model = dir_ + "/m.onnx";
-  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+  expect(kExitUsage, "--task, --args, --workload, --tasks and --from-tophub exclude it");
   flags_.task = "", flags_.tasks = "tasks.txt";
-  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+  expect(kExitUsage, "--task, --args, --workload, --tasks and --from-tophub exclude it");
   flags_.tasks = "", flags_.workload = "dense(m=1)";
-  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+  expect(kExitUsage, "--task, --args, --workload, --tasks and --from-tophub exclude it");
 }
 
 TEST_F(Tune, FlagsOfAModelNeedOne) {
