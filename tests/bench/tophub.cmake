@@ -1,4 +1,3 @@
-if(TARGET hone_hub)
-  add_executable(bench_tophub tophub.cc)
-  target_link_libraries(bench_tophub PRIVATE hone_hub hone_team_postgres)
-endif()
+add_executable(bench_tophub tophub_bench.cc)
+target_link_libraries(bench_tophub PRIVATE hone_db)
+hone_untimed(bench_tophub)

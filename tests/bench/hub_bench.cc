@@ -1,6 +1,6 @@
 // How fast a team's tophub answers: service, client and store in this process, over TLS on loopback.
 //
-// bench_tophub --trials 1000000 [--postgres URL]
+// bench_hub --trials 1000000 [--postgres URL]
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -201,9 +201,9 @@ class Bench {
 }  // namespace hone::bench
 
 int main(int argc, char** argv) {
-  hone::init_log("bench_tophub");
+  hone::init_log("bench_hub");
   hone::bench::Options options;
-  hone::CommandLine line("", "bench_tophub");
+  hone::CommandLine line("", "bench_hub");
   line.add_option("--trials", options.trials, "how many are in the store").capture_default_str();
   line.add_option("--clients", options.clients, "threads that ask").capture_default_str();
   line.add_option("--seconds", options.seconds, "of each load").capture_default_str();
