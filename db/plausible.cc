@@ -66,7 +66,7 @@ Status check_date(const char* name, int64_t ms) {
 
 int64_t latest_date(int64_t now_ms) { return now_ms < kClockWasSet ? INT64_MAX : std::min(now_ms, kAnyDate) + kDayMs; }
 
-int64_t settled_date(int64_t ms, int64_t now_ms) { return ms > latest_date(now_ms) ? now_ms : ms; }
+int64_t settled_date(int64_t ms, int64_t now_ms) { return now_ms < kClockWasSet ? ms : std::min(ms, now_ms); }
 
 int64_t unix_ms() {
   using namespace std::chrono;

@@ -24,7 +24,8 @@ inline constexpr int64_t kAnyDate = INT64_MAX - kDayMs;
 inline constexpr int64_t kClockWasSet = 1'577'836'800'000;
 /// The latest date that is believed at `now_ms`. A later one was stored while a clock was ahead.
 int64_t latest_date(int64_t now_ms);
-/// A date as it counts at `now_ms`: one of the future is taken as of now.
+/// The date of a row from elsewhere as it counts at `now_ms`: one that is ahead is taken as of now, however little it
+/// is ahead, so that it displaces nothing that is measured here from now on.
 int64_t settled_date(int64_t ms, int64_t now_ms);
 
 inline constexpr size_t kMostTextBytes = size_t{64} << 10;    ///< of a workload, a config, a message, ...

@@ -8,6 +8,13 @@
 
 namespace hone::db {
 
+// The library would take 1e30 for another number.
+void get_whole(const Json& j, int64_t& out) {
+  const bool fits = j.is_number_integer() && (!j.is_number_unsigned() || j.get<uint64_t>() <= uint64_t{INT64_MAX});
+  if (!fits) throw std::invalid_argument("'" + clean_line(json_line(j), 40) + "' is no whole number of 64 bits");
+  out = j.get<int64_t>();
+}
+
 OrderedJson to_json(const SessionRow& s) {
   return {{"session", s.uuid},      {"workload", s.workload},
           {"target", s.target},     {"space", s.space},
@@ -87,9 +94,9 @@ SessionRow session_of(const Json& j) {
   j.at("target").get_to(s.target);
   j.at("space").get_to(s.space);
   j.at("searcher").get_to(s.searcher);
-  j.at("seed").get_to(s.seed);
-  j.at("started").get_to(s.started);
-  if (const Json& ended = j.at("ended"); !ended.is_null()) s.ended = ended.get<int64_t>();
+  get_whole(j.at("seed"), s.seed);
+  get_whole(j.at("started"), s.started);
+  if (const Json& ended = j.at("ended"); !ended.is_null()) get_whole(ended, s.ended.emplace());
   j.at("state").get_to(s.state);
   return s;
 }
@@ -108,12 +115,12 @@ MachineState machine_of(const Json& j) {
 TrialRow trial_of(const Json& j) {
   TrialRow t;
   const Json& id = j.at("trial");
-  id.at(0).get_to(t.session), id.at(1).get_to(t.seq), id.at(2).get_to(t.candidate);
+  id.at(0).get_to(t.session), get_whole(id.at(1), t.seq), get_whole(id.at(2), t.candidate);
   j.at("workload").get_to(t.workload);
   j.at("target").get_to(t.target);
   j.at("space").get_to(t.space);
   j.at("template").get_to(t.template_name);
-  j.at("revision").get_to(t.template_revision);
+  get_whole(j.at("revision"), t.template_revision);
   j.at("config").get_to(t.config);
   j.at("layouts").at(0).get_to(t.in_layout), j.at("layouts").at(1).get_to(t.out_layout);
   j.at("module_hash").get_to(t.module_hash);
@@ -134,7 +141,7 @@ TrialRow trial_of(const Json& j) {
   j.at("profile").get_to(t.profile);
   j.at("versions").at(0).get_to(t.hone_version), j.at("versions").at(1).get_to(t.codegen_version);
   j.at("sentinel").at(0).get_to(t.sentinel_before), j.at("sentinel").at(1).get_to(t.sentinel_after);
-  j.at("created_at").get_to(t.created_at);
+  get_whole(j.at("created_at"), t.created_at);
   if (j.contains("missing")) j.at("missing").get_to(t.missing);
   if (j.contains("disturbed")) {
     t.disturbed = true;
@@ -155,10 +162,10 @@ PriorRow prior_of(const Json& j) {
   PriorRow p;
   j.at("prior").at(0).get_to(p.target_kind), j.at("prior").at(1).get_to(p.schema);
   j.at("hone").get_to(p.hone_version);
-  j.at("created_at").get_to(p.created_at);
-  j.at("groups").get_to(p.groups);
-  j.at("trials").get_to(p.trials);
-  j.at("held_out").get_to(p.held_out);
+  get_whole(j.at("created_at"), p.created_at);
+  get_whole(j.at("groups"), p.groups);
+  get_whole(j.at("trials"), p.trials);
+  get_whole(j.at("held_out"), p.held_out);
   int at = 0;
   for (std::optional<double>* share : {&p.pairwise, &p.peak1, &p.peak5})
     if (const Json& x = j.at("accuracy").at(at++); !x.is_null()) *share = x.get<double>();
@@ -174,7 +181,7 @@ ChoiceRow choice_of(const Json& j) {
   j.at("config").get_to(c.config);
   j.at("instead_of").get_to(c.instead_of);
   j.at("seconds").at(0).get_to(c.seconds), j.at("seconds").at(1).get_to(c.instead_seconds);
-  j.at("created_at").get_to(c.created_at);
+  get_whole(j.at("created_at"), c.created_at);
   return c;
 }
 

@@ -26,6 +26,9 @@ DefinitionRow definition_of(const Json& json);
 PriorRow prior_of(const Json& json);
 MachineState machine_of(const Json& json);
 
+/// Reads a whole number; throws std::invalid_argument for a fraction, and for one that 64 bits do not hold.
+void get_whole(const Json& json, int64_t& out);
+
 /// The message of an exception of the JSON library without "[json.exception.type_error.302] ", which begins it.
 std::string plain_json_error(const std::string& what);
 

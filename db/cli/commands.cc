@@ -553,11 +553,10 @@ PackageFlags package_flags(const Context& c) {
   return f;
 }
 
-template <Status (PackageCommands::*kRun)() const>
-Status cmd_package(const Context& c) {
+Status cmd_package(const Context& c, const PackageCommand& command) {
   HONE_RETURN_IF_ERROR(check_files(c, {}, "", ""));
   const PackageFlags flags = package_flags(c);
-  const Status done = (PackageCommands{flags, c.hooks.packages, c.hooks.check_prior, c.out}.*kRun)();
+  const Status done = (PackageCommands{flags, c.hooks.packages, c.hooks.check_prior, c.out}.*command.run)();
   // A key that nobody trusts is the user's to judge; a place that does not answer is a database that cannot be read.
   if (absl::IsPermissionDenied(done)) return usage_error(message_of(done));
   if (absl::IsUnavailable(done)) return database_error(message_of(done));
@@ -649,71 +648,13 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
       .capture_default_str();
   train.add_option("--out", f.out_file, "write the prior to this file, too");
 
-  PackageFlags& p = f.package;
-  const auto add_key = [&](CommandLine& command) {
-    command
-        .add_option("--key", p.key,
-                    "sign with the private key in FILE (default: package-key in the user's config "
-                    "folder, made at the first use)")
-        .type_name("FILE");
-    command
-        .add_option("--number", p.number,
-                    "give the package this number, greater than those before (default: the "
-                    "next)")
-        .check(number_from(int64_t{1}, kMostNumber))
-        .type_name("N");
-    command.add_flag("--all", p.all, "pack every trial, not only those of best configs");
-  };
-  const auto add_trust = [&](CommandLine& command) {
-    command
-        .add_option("--trust", p.trust,
-                    "trust this key of the place: a file of a public key, or its fingerprint of "
-                    "64 digits")
-        .type_name("KEY");
-  };
-  const auto add_access = [&](CommandLine& command) {
-    command
-        .add_option(
-            "--auth", p.access.auth_file,
-            "say who asks, over the network: a file, readable by its owner alone, with USER:PASSWORD or a token")
-        .type_name("FILE");
-    command
-        .add_option("--tls-ca", p.access.ca_file,
-                    "trust servers whose certificates these in FILE signed (default: those that the system trusts)")
-        .type_name("FILE");
-  };
-  CommandLine& packed = add("pack", "Example: tophub pack zen5 -o zen5-package\nWrite a signed package of the records.",
-                            &cmd_package<&PackageCommands::pack>);
-  packed.add_option("NAME", p.name, "the package's name").required();
-  packed.add_option("-o", p.folder, "write it to this folder").type_name("FOLDER").required();
-  add_key(packed);
-  CommandLine& push = add("push",
-                          "Example: tophub push zen5-package hone.example.org/team/zen5\nBring a package to a "
-                          "folder or a registry.",
-                          &cmd_package<&PackageCommands::push>);
-  push.add_option("FROM", p.from, "a package's folder, or a name: packs the records under it").required();
-  push.add_option("TO", p.to, "a folder, or HOST/NAME of a registry").required();
-  add_key(push);
-  add_access(push);
-  CommandLine& pull = add("pull",
-                          "Example: tophub pull hone.example.org/team/zen5\nInstall a package: builds look "
-                          "into it behind the user's tophub.",
-                          &cmd_package<&PackageCommands::pull>);
-  pull.add_option("FROM", p.from, "a folder, https://HOST/FOLDER, or HOST/NAME of a registry").required();
-  add_trust(pull);
-  add_access(pull);
-  pull.add_flag("--merge", p.merge, "add its records to the tophub, too");
-  CommandLine& verify = add("verify", "Example: tophub verify zen5-package\nCheck a package, or all that were pulled.",
-                            &cmd_package<&PackageCommands::verify>);
-  verify.add_option("PLACE", p.folder, "as of pull; none: what is installed");
-  add_trust(verify);
-  add_access(verify);
-  CommandLine& diff = add("diff",
-                          "Example: tophub diff a.lock b.lock\nSay what two lock files differ in, layer by "
-                          "layer.",
-                          &cmd_package<&PackageCommands::diff>);
-  diff.add_option("A", p.a, "a file that tensorc --lock wrote").required();
-  diff.add_option("B", p.b, "another").required();
+  std::vector<std::pair<const CommandLine*, PackageCommand>> packages;
+  for (const PackageCommand& command : package_commands()) {
+    CommandLine& own = line.add_command(command.name, command.text);
+    names.emplace_back(command.name);
+    command.add_flags(own, f.package);
+    packages.emplace_back(&own, command);
+  }
 
   std::vector<const CommandLine*> more;
   for (const MoreCommand& command : hooks.commands) {
@@ -730,6 +671,8 @@ CommandEnd run_tophub(const std::vector<std::string>& words, const std::vector<J
   return run_command(line, words, [&]() -> Status {
     for (const Command& command : commands)
       if (command.line == line.command()) return command.run({f, flags_file(line), hooks, out});
+    for (const auto& [own, command] : packages)
+      if (own == line.command()) return cmd_package({f, flags_file(line), hooks, out}, command);
     for (size_t i = 0; i < more.size(); ++i)
       if (more[i] == line.command()) return hooks.commands[i].run(f.db, out);
     return usage_error(fmt::format("give one command: {} (--help shows what they do)", fmt::join(names, ", ")));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/command_line.h"
 #include "base/exit_code.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -159,5 +160,86 @@ Status PackageCommands::diff() const {
   if (lines.empty()) out << fmt::format("the same: {} layers\n", a.configs.size());
   return absl::OkStatus();
 }
+
+namespace {
+
+void add_key(CommandLine& command, PackageFlags& p) {
+  command
+      .add_option("--key", p.key,
+                  "sign with the private key in FILE (default: package-key in the user's config "
+                  "folder, made at the first use)")
+      .type_name("FILE");
+  command
+      .add_option("--number", p.number,
+                  "give the package this number, greater than those before (default: the "
+                  "next)")
+      .check(number_from(int64_t{1}, kMostNumber))
+      .type_name("N");
+  command.add_flag("--all", p.all, "pack every trial, not only those of best configs");
+}
+
+void add_trust(CommandLine& command, PackageFlags& p) {
+  command
+      .add_option("--trust", p.trust,
+                  "trust this key of the place: a file of a public key, or its fingerprint of "
+                  "64 digits")
+      .type_name("KEY");
+}
+
+void add_access(CommandLine& command, PackageFlags& p) {
+  command
+      .add_option("--auth", p.access.auth_file,
+                  "say who asks, over the network: a file, readable by its owner alone, with USER:PASSWORD or a token")
+      .type_name("FILE");
+  command
+      .add_option("--tls-ca", p.access.ca_file,
+                  "trust servers whose certificates these in FILE signed (default: those that the system trusts)")
+      .type_name("FILE");
+}
+
+constexpr PackageCommand kCommands[] = {
+    {"pack", "Example: tophub pack zen5 -o zen5-package\nWrite a signed package of the records.",
+     [](CommandLine& line, PackageFlags& p) {
+       line.add_option("NAME", p.name, "the package's name").required();
+       line.add_option("-o", p.folder, "write it to this folder").type_name("FOLDER").required();
+       add_key(line, p);
+     },
+     &PackageCommands::pack},
+    {"push", "Example: tophub push zen5-package hone.example.org/team/zen5\nBring a package to a folder or a registry.",
+     [](CommandLine& line, PackageFlags& p) {
+       line.add_option("FROM", p.from, "a package's folder, or a name: packs the records under it").required();
+       line.add_option("TO", p.to, "a folder, or HOST/NAME of a registry").required();
+       add_key(line, p);
+       add_access(line, p);
+     },
+     &PackageCommands::push},
+    {"pull",
+     "Example: tophub pull hone.example.org/team/zen5\nInstall a package: builds look into it behind the user's "
+     "tophub.",
+     [](CommandLine& line, PackageFlags& p) {
+       line.add_option("FROM", p.from, "a folder, https://HOST/FOLDER, or HOST/NAME of a registry").required();
+       add_trust(line, p);
+       add_access(line, p);
+       line.add_flag("--merge", p.merge, "add its records to the tophub, too");
+     },
+     &PackageCommands::pull},
+    {"verify", "Example: tophub verify zen5-package\nCheck a package, or all that were pulled.",
+     [](CommandLine& line, PackageFlags& p) {
+       line.add_option("PLACE", p.folder, "as of pull; none: what is installed");
+       add_trust(line, p);
+       add_access(line, p);
+     },
+     &PackageCommands::verify},
+    {"diff", "Example: tophub diff a.lock b.lock\nSay what two lock files differ in, layer by layer.",
+     [](CommandLine& line, PackageFlags& p) {
+       line.add_option("A", p.a, "a file that tensorc --lock wrote").required();
+       line.add_option("B", p.b, "another").required();
+     },
+     &PackageCommands::diff},
+};
+
+}  // namespace
+
+std::span<const PackageCommand> package_commands() { return kCommands; }
 
 }  // namespace hone::db

@@ -2,11 +2,16 @@
 #pragma once
 
 #include <ostream>
+#include <span>
 #include <string>
 
 #include "base/status.h"
 #include "db/exchange.h"
 #include "db/package/hooks.h"
+
+namespace hone {
+class CommandLine;
+}
 
 namespace hone::db {
 
@@ -34,5 +39,16 @@ struct PackageCommands {
   Status verify() const;
   Status diff() const;
 };
+
+/// A command of `tophub`: its help, its flags, and its work.
+struct PackageCommand {
+  const char* name;
+  const char* text;
+  void (*add_flags)(CommandLine& line, PackageFlags& flags);
+  Status (PackageCommands::*run)() const;
+};
+
+/// pack, push, pull, verify and diff.
+std::span<const PackageCommand> package_commands();
 
 }  // namespace hone::db

@@ -55,10 +55,10 @@ TeamBest best_of(const Json& j) {
   key.at(0).get_to(b.workload), key.at(1).get_to(b.target);
   key.at(2).get_to(b.in_layout), key.at(3).get_to(b.out_layout);
   j.at("owner").get_to(out.owner);
-  j.at("trials").get_to(out.trials);
+  get_whole(j.at("trials"), out.trials);
   j.at("space").get_to(b.space);
   j.at("template").get_to(b.template_name);
-  j.at("revision").get_to(b.template_revision);
+  get_whole(j.at("revision"), b.template_revision);
   j.at("config").get_to(b.config);
   j.at("seconds").get_to(b.seconds);
   j.at("spread").get_to(b.spread);
@@ -69,8 +69,8 @@ TeamBest best_of(const Json& j) {
   j.at("profile").get_to(b.profile);
   j.at("versions").at(0).get_to(b.hone_version), j.at("versions").at(1).get_to(b.codegen_version);
   j.at("module_hash").get_to(b.module_hash);
-  trial.at(0).get_to(b.session), trial.at(1).get_to(b.seq), trial.at(2).get_to(b.candidate);
-  j.at("updated_at").get_to(b.updated_at);
+  trial.at(0).get_to(b.session), get_whole(trial.at(1), b.seq), get_whole(trial.at(2), b.candidate);
+  get_whole(j.at("updated_at"), b.updated_at);
   if (const auto disturbed = j.find("disturbed"); disturbed != j.end()) {
     b.disturbed = true;
     if (const Json& seconds = disturbed->at("default_seconds"); !seconds.is_null())
@@ -85,8 +85,8 @@ TeamChoice team_choice_of(const Json& j) { return {choice_of(j), j.at("owner").g
 
 TeamMiss miss_of(const Json& j) {
   TeamMiss out{key_of(j.at("miss"))};
-  j.at("count").get_to(out.count);
-  j.at("first").get_to(out.first), j.at("last").get_to(out.last);
+  get_whole(j.at("count"), out.count);
+  get_whole(j.at("first"), out.first), get_whole(j.at("last"), out.last);
   return out;
 }
 

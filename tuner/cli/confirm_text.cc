@@ -36,7 +36,7 @@ std::string to_string(const Confirmations& c) {
   if (taken > 0)
     text +=
         fmt::format(" ({:.2f}x the default in the geometric mean)", std::exp(log_gain / static_cast<double>(taken)));
-  text += fmt::format(", {} slower than the default", c.tasks.size() - taken);
+  text += fmt::format(", {} not faster", c.tasks.size() - taken);
   if (c.failed > 0) text += fmt::format("; {} could not be measured here", c.failed);
   if (c.left() > 0) text += fmt::format("; {} left", c.left());
   return text + "\n";

@@ -118,6 +118,14 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
   return write_atomically(f.plot, plot::draw(curves));
 }
 
+// A model's times: `model`, or `variants` where it has several.
+void add_wholes(const std::vector<WholeModel>& wholes, OrderedJson* json) {
+  if (wholes.size() == 1)
+    (*json)["model"] = json_of(wholes[0]);
+  else
+    for (const WholeModel& whole : wholes) (*json)["variants"].push_back(json_of(whole));
+}
+
 void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db,
             const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome,
             const std::vector<WholeModel>& wholes) {
@@ -133,10 +141,7 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   std::string text = f.json ? json_report(outcome, reported, target, db) : text_report(outcome, reported, target, db);
   if (f.json && !wholes.empty()) {
     OrderedJson j = OrderedJson::parse(text);
-    if (wholes.size() == 1)
-      j["model"] = json_of(wholes[0]);
-    else
-      for (const WholeModel& whole : wholes) j["variants"].push_back(json_of(whole));
+    add_wholes(wholes, &j);
     text = json_line(j);
   }
   io.out << text << (f.json ? "\n" : "") << std::flush;
@@ -220,10 +225,9 @@ Status confirm(const TunerFlags& f, const TunerIo& io, const std::vector<Weighte
   if (!f.model.empty() && !found.tasks.empty() && !found.interrupted && services.plan.left() > 0) {
     HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes,
                           compare_wholes(model.variants, before, {}, services, phase));
-    for (const WholeModel& whole : wholes) {
-      json["models"].push_back(json_of(whole));
-      if (!f.json) io.out << to_string(whole) << std::flush;
-    }
+    add_wholes(wholes, &json);
+    if (!f.json)
+      for (const WholeModel& whole : wholes) io.out << to_string(whole) << std::flush;
   }
   if (f.json) io.out << json_line(json) << std::endl;
   if (found.interrupted)

@@ -84,10 +84,6 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
       .type_name("MODEL.onnx|MODEL.tflite");
   const Flag flag = line.flag("--model");
   const Flag word = line.add_option("MODEL", f.model, "the same as --model MODEL.onnx|MODEL.tflite").type_name("");
-  line.refuse_if([flag, word] {
-    const bool twice = flag.count() > 0 && word.count() > 0;
-    return twice ? "--model: a model is given once: `tuner MODEL` or `tuner --model MODEL`" : "";
-  });
   add_model_flags(line, f);
   line.add_option("--ranges", f.quantize.calibrate,
                   "take the ranges of --quantize from a file that tensorc --ranges wrote")
@@ -141,6 +137,12 @@ void add_tuner_flags(CommandLine& line, const OperatorTable& operators, TunerFla
   line.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
   line.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
   line.add_flag("--json", f.json, "print the outcome as one JSON object");
+  const Flag from = line.flag("--from-tophub"), team = line.flag("--tophub");
+  line.refuse_if([flag, word, from, team] {
+    if (flag.count() > 0 && word.count() > 0)
+      return "--model: a model is given once: `tuner MODEL` or `tuner --model MODEL`";
+    return from.count() > 0 && team.count() > 0 ? "--from-tophub names the tophub itself: --tophub excludes it" : "";
+  });
   set_help(line, tuner_help());
 }
 

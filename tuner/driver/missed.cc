@@ -3,16 +3,12 @@
 #include "base/check.h"
 #include "compiler/build/build.h"
 #include "compiler/ops/extremes.h"
+#include "db/team/team_json.h"
 
 namespace hone {
-namespace {
-
-constexpr size_t kMostAsked = 4096;
-
-}  // namespace
 
 StatusOr<Missed> missed_workloads(const OperatorTable& operators, const Target& target, db::RemoteHub& hub) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<db::TeamMiss> misses, hub.misses(target.kind, kMostAsked));
+  HONE_ASSIGN_OR_RETURN(const std::vector<db::TeamMiss> misses, hub.misses(target.kind, db::kMostTeamMisses));
   const std::string own = to_string(target);
   Missed out;
   for (const db::TeamMiss& miss : misses) {

@@ -228,6 +228,7 @@ TEST_F(Hub, ASearchBeginsWithWhatIsKnownElsewhere) {
     best.times = {*best.seconds};
     best.confirmed = true;
     best.disturbed = false;
+    best.created_at += 60'000;  // behind its own confirmation, where it was a finalist
     const auto added = (*store)->trials().add(std::span(&best, 1));
     ASSERT_TRUE(added.ok()) << added.status();
   }

@@ -155,7 +155,10 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
                   "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
                   "\"template\""),
           "line 3", "'workload'");
-  refused(spoiled("\"created_at\":1700000000001", "\"created_at\":\"now\""), "line 4", "must be number");
+  refused(spoiled("\"created_at\":1700000000001", "\"created_at\":\"now\""), "line 4", "'\"now\"' is no whole number");
+  for (const char* number : {"1e30", "1.5", "9223372036854775808", "-1e19"})
+    refused(spoiled("\"created_at\":1700000000001", std::string("\"created_at\":") + number), "line 4",
+            "is no whole number of 64 bits");
   refused(spoiled("\"seconds\":0.25", "\"seconds\":null"), "line 5", "exactly when the status is ok");
   refused(spoiled("\"features\":\"", "\"features\":\"!"), "line 3", "base64");
 }
